@@ -1,17 +1,26 @@
 """Dagster's definitions and services, and the command ``isthmus``.
 
 ``definitions``: The definitions that Dagster loads, for the flows of one file
+``alerts``: Alerts: what is told about flows, when, once, and to which channels.
+``backfill``: Backfills of flows: planned, and carried out as bounded batch flows beside the
+    streams.
 ``cli``: The command ``isthmus``: a module a verb, imported when the verb is called.
 ``dagster``: What Dagster shows and runs: assets, checks, jobs, schedules, sensors, alerts.
 ``demo``: The demo and the smoke run: clusters on this machine, events, faults, a verdict.
+``diagnosis``: What would keep a file's flows from running well: findings, each with what to do.
+``drill``: A drill as an operator carries it out: failover and failback, practised with canary
+    records.
 ``failback``: A failback as an operator carries it out: clients return to a source that was lost.
 ``flows``: Flows as a person asks about them: observed, compared, paused. For command and Dagster.
 ``handover``: Takeover from MirrorMaker 2 and handback: what both sides show, the plan, its
     execution.
 ``recovery``: Failover and switchover as an operator carries them out: what they find, do and
     record.
+``report``: A page about a file's flows for people who do not run them.
 ``services``: What runs on this machine and its files: Dagster's services, Spark applications,
     ports.
+``verification``: Verifies with Spark that what flows copied is what their sources hold. For
+    ``isthmus verify``.
 
 May import: ``replication``. Nothing else imports dagster.
 """

@@ -7,15 +7,19 @@ A subcommand's module is imported when it is called: ``isthmus --help`` answers 
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated, Any, NamedTuple
 
 import typer
 from typer._click.exceptions import ClickException, NoArgsIsHelpError
+from typer._completion_classes import completion_init
 from typer.core import TyperCommand, TyperGroup
 
+from orchestration.cli.screen.completion import VARIABLE
 from orchestration.cli.screen.errors import print_error
+from orchestration.cli.screen.examples import with_examples
 from orchestration.cli.screen.pipes import guard_pipes
 from replication.errors import ConfigError, ReplicationError
 
@@ -35,10 +39,22 @@ VERBS = {
         "local.demo", "demo", "Start Kafka clusters here, write to them, copy, and show the flows."
     ),
     "run": Verb("local.run", "run", "Start Dagster and the flows of a file, and show the flows."),
+    "batch": Verb(
+        "local.batch", "batch", "Copy what the sources of batch flows have now, and end."
+    ),
+    "backfill": Verb(
+        "local.backfill", "backfill", "Copy what stands before the first record of a stream's copy."
+    ),
+    "init": Verb("configuration.init", "init", "Write a first file for two clusters."),
     "check": Verb(
         "configuration.check",
         "check",
         "Check a file: its flows, where settings come from, its errors.",
+    ),
+    "doctor": Verb(
+        "configuration.doctor",
+        "doctor",
+        "Connect to the clusters; say what would keep the flows from running.",
     ),
     "plan": Verb(
         "configuration.plan", "plan", "Show the changes that `apply` would make, with reasons."
@@ -46,16 +62,21 @@ VERBS = {
     "apply": Verb(
         "configuration.plan", "apply", "Make these changes: topics, partitions, configs, ACLs."
     ),
+    "set": Verb("configuration.set_key", "set_key", "Set one key of a file that flows may run by."),
     "topology": Verb(
         "configuration.topology", "topology", "Draw the flows of a file and the target topic names."
     ),
     "acls": Verb("configuration.acls", "app", "Print the ACLs that Isthmus needs on each cluster."),
     "status": Verb("flows.status", "status", "Show state, lag and throughput of every flow."),
+    "alert": Verb("flows.alert", "app", "Try the channels that alerts are posted to."),
     "pause": Verb("flows.intents", "pause", "Pause flows; their Spark application keeps running."),
     "resume": Verb("flows.intents", "resume", "Resume paused or stopped flows."),
     "stop": Verb(
         "flows.intents", "stop", "Stop flows, and a Spark application with its last flow."
     ),
+    "restart": Verb("flows.restart", "restart", "Stop flows cleanly and let them run again."),
+    "report": Verb("local.report", "report", "Write one HTML page about the flows."),
+    "logs": Verb("local.logs", "logs", "Show the newest lines of the drivers' logs here."),
     "resolve": Verb(
         "flows.resolve", "resolve", "List halted partitions, or set how they continue."
     ),
@@ -75,6 +96,12 @@ VERBS = {
     "switchover": Verb(
         "recovery.switchover", "switchover", "Move clients to a target while the source works."
     ),
+    "drill": Verb(
+        "recovery.drill", "drill", "Practise a failover and a failback with canary records."
+    ),
+    "transform": Verb(
+        "flows.transform", "transform", "Show records before and after their transform."
+    ),
     "heartbeats": Verb("flows.heartbeats", "heartbeats", "Show the age of the newest heartbeats."),
     "offsets": Verb(
         "positions.offsets", "app", "Translate offsets; compare and set those of groups."
@@ -82,6 +109,12 @@ VERBS = {
     "smoke": Verb("local.smoke", "smoke", "Copy under kill -9, then compare every record."),
     "down": Verb("local.run", "down", "Stop everything that `run` or `demo` started here."),
     "compare": Verb("flows.compare", "compare", "Compare every record of source and target."),
+    "completion": Verb(
+        "screen.completion", "completion", "Print the script by which a shell completes commands."
+    ),
+    "verify": Verb(
+        "flows.verify", "verify", "Verify with Spark that what is copied is what the sources hold."
+    ),
     "dev": Verb("local.dev", "app", "Start and stop Kafka clusters on this machine."),
 }
 
@@ -104,16 +137,17 @@ def _load(name: str) -> Any:
     module = importlib.import_module(f"orchestration.cli.{verb.module}")
     found = getattr(module, verb.attribute)
     if isinstance(found, typer.Typer):
-        return typer.main.get_command(found)
+        return with_examples(typer.main.get_command(found), name)
     single = typer.Typer(add_completion=False)
     single.command(name, help=found.__doc__ or verb.help)(found)
-    return typer.main.get_command(single)
+    return with_examples(typer.main.get_command(single), name)
 
 
 app = typer.Typer(
     cls=LazyGroup,
     name="isthmus",
     no_args_is_help=True,
+    add_completion=False,  # `isthmus completion`
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -152,6 +186,8 @@ def main() -> None:
     130, interrupted; 1, any other error. The last line of the output is the reason.
     """
     guard_pipes()
+    if VARIABLE in os.environ:
+        completion_init()
     try:
         code = app(standalone_mode=False)
     except ReplicationError as error:

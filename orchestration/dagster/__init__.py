@@ -1,23 +1,23 @@
 """What Dagster shows and runs: assets, checks, jobs, schedules, sensors, alerts.
 
-``alert_sensors``: Dagster sensors that send alerts: on failed runs and on checks whose result
-    changed
-``alerts``: Sends alerts to the log and to a webhook; a failed post raises EnvironmentProblem
-``assets``: Dagster assets of clusters, flows and topics
-``checks``: Asset checks on a flow's stream: lag, health, losses and heartbeats, also run manually
-``group_offset_assets``: The group offset sync in Dagster: its task, report and freshness check
-``jobs``: Dagster jobs: start or stop an application, set a flow's desired state, fail over, switch
-    over, delete runs
-``recovery_jobs``: Dagster's jobs that move clients: the commands' steps, with the report as
-    metadata
+``alert_sensors``: The sensor that sends alerts: incidents that begin or end, and runs that failed
+``assets``: Keys of Dagster's assets, and the assets of one flow: its stream and its topics
+``background_tasks``: The background tasks of a flow: a room of its own
+``checks``: Asset checks of a flow: lag, RPO, health, losses, drills, verifications and others
+``failed_runs``: Alerts about runs that failed: the 1st, 2nd, 4th, 8th … failure of a job in a row
+``flow_jobs``: Jobs about one flow, which a person chooses from a list: a room of its own
+``jobs``: Dagster jobs of the supervisor: start or stop an application, delete old runs
+``lineage``: Lineage: source cluster, flow, topics, target cluster; through chains of flows
+``observations``: What is told of topics, background tasks and clusters: a room of its own
 ``reports``: Decides which events about a flow are written to Dagster's history, and how often
 ``resources``: The Dagster resource that gives jobs, sensors and checks their flows, clients and
     launcher
-``schedules``: Dagster schedules of Isthmus' own upkeep: old runs are deleted daily
+``schedules``: Dagster schedules: old runs are deleted daily; drills and verifications as the file
+    says
 ``sensors``: The supervisor sensor: reads all flows, reports on them, starts and stops
     applications
-``task_assets``: Builds the asset, job and schedule of each background task of a flow
-``task_list``: Lists the background tasks of a file's flows that Dagster shows and runs
 
-May import: ``orchestration.flows``, ``orchestration.recovery``, ``orchestration.services``.
+May import: ``orchestration.alerts``, ``orchestration.drill``, ``orchestration.failback``,
+``orchestration.recovery``, ``orchestration.verification``, ``orchestration.flows``,
+``orchestration.services``; one module, ``spark_jobs.verification``.
 """

@@ -1,100 +1,98 @@
-"""Dagster sensors that send alerts: on failed runs and on checks whose result changed."""
+"""The sensor that sends alerts: incidents that begin or end, and runs that failed."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Mapping
+from typing import Any
 
 import dagster as dg
 
-from orchestration.dagster.alerts import Alert, is_worth_an_alert, send
+from orchestration.alerts import outbox
+from orchestration.alerts.alert import PROBLEM, RUN_FAILED, Alert
+from orchestration.alerts.channels import channels
+from orchestration.alerts.conditions import Condition, condition_of
+from orchestration.alerts.incidents import incidents
+from orchestration.alerts.transitions import Memory, transitions
 from orchestration.dagster.assets import stream_key
-from orchestration.dagster.reports import CHECKS
+from orchestration.dagster.failed_runs import failed_runs
+from orchestration.dagster.reports import checks_of
 from orchestration.dagster.resources import IsthmusResource
-from orchestration.dagster.sensors import APPLICATION_TAG
 from orchestration.flows.observe import now_ms
-
-LOOK_BACK = 64
-
-
-@dg.run_failure_sensor(default_status=dg.DefaultSensorStatus.RUNNING)
-def alert_on_failed_runs(context: dg.RunFailureSensorContext, isthmus: IsthmusResource) -> None:
-    """Alert on the 1st, 2nd, 4th, 8th … consecutive failure of a job for an application."""
-    run = context.dagster_run
-    in_a_row = _failures_in_a_row(context.instance, run)
-    if not is_worth_an_alert(in_a_row):
-        return
-    subject = run.tags.get(APPLICATION_TAG, run.job_name)
-    times = "" if in_a_row == 1 else f" ({in_a_row} consecutive failures)"
-    text = f"{run.job_name} for {subject}{times}: {_cause(context)}"
-    webhook = isthmus.config().alerts.webhook_url
-    send(Alert("run_failed", subject, text, now_ms()), context.log.error, webhook)
-
-
-def _cause(context: dg.RunFailureSensorContext) -> str:
-    """Return the failed step's message without its stack; else Dagster's message for the run."""
-    for event in context.get_step_failure_events():
-        data = event.step_failure_data
-        if data.user_failure_data is not None and data.user_failure_data.description:
-            return data.user_failure_data.description
-        error = data.error
-        while error is not None and error.cause is not None:
-            error = error.cause
-        if error is not None:
-            return error.message.strip()
-    return context.failure_event.message or "Dagster gives no reason"
-
-
-def _failures_in_a_row(instance: dg.DagsterInstance, run: dg.DagsterRun) -> int:
-    """Count the failures of this job for this application that end with ``run``."""
-    tag = run.tags.get(APPLICATION_TAG)
-    same = dg.RunsFilter(job_name=run.job_name, tags={APPLICATION_TAG: tag} if tag else {})
-    count, reached = 0, False
-    for record in instance.get_run_records(same, limit=LOOK_BACK):  # newest first
-        reached = reached or record.dagster_run.run_id == run.run_id
-        if reached and record.dagster_run.status is not dg.DagsterRunStatus.FAILURE:
-            break
-        count += reached
-    return max(count, 1)
+from replication.errors import ConfigError
+from replication.settings.sections import Config, Flow
+from replication.supervision.driver_supervision import applications
 
 
 @dg.sensor(minimum_interval_seconds=10, default_status=dg.DefaultSensorStatus.RUNNING)
 def alert_on_checks(
     context: dg.SensorEvaluationContext, isthmus: IsthmusResource
 ) -> dg.SensorResult:
-    """Alert once when a check fails and once when it passes again.
+    """Alert once when something begins to be wrong and once when it is well again.
 
-    A webhook that rejects the alert fails the tick; the cursor stays, so the next tick retries.
+    What a channel does not accept waits in the cursor, and is posted later.
     """
-    config = isthmus.config()
-    flows = [each.name for each in config.flows]
-    before: dict[str, bool] = json.loads(context.cursor or "{}")
-    now, alerts = read_transitions(context.instance, flows, before)
+    stored, now = _parse(context.cursor), now_ms()
+    reading = isthmus.reading()
+    config = reading.config
+    found = conditions(context.instance, isthmus, config)
+    current = incidents(found, reading.problem, now)
+    states = {each.flow: f"{each.state}: {each.reason}" for each in found}
+    base, memory = config.alerts.runbooks, Memory.parse(stored.get("memory"))
+    told, memory = transitions(current, states, memory, now, base)
+    runs, after_s = failed_runs(context.instance, stored.get("runs", now / 1000), found, base)
+    alerts = [*told, *runs]
     for each in alerts:
-        send(each, context.log.warning, config.alerts.webhook_url)
-    failing = [name for name, passed in now.items() if not passed]
-    line = f"failed checks: {', '.join(failing)}" if failing else f"{len(now)} checks passed"
-    return dg.SensorResult(skip_reason=line, cursor=json.dumps(now, sort_keys=True))
+        say = context.log.warning if each.kind in (PROBLEM, RUN_FAILED) else context.log.info
+        say("alert: %s", each.text)
+    waiting, problems = _deliver(config, outbox.parse(stored.get("waiting", [])), alerts, now)
+    for problem in problems:
+        context.log.error(problem)
+    cursor = {"memory": memory.dump(), "runs": after_s, "waiting": outbox.dump(waiting)}
+    line = "; ".join([*(f"{e.subject} is {e.state}" for e in current.values()), *problems])
+    return dg.SensorResult(skip_reason=line or "nothing is wrong", cursor=json.dumps(cursor))
 
 
-def read_transitions(
-    instance: dg.DagsterInstance, flows: Iterable[str], before: dict[str, bool]
-) -> tuple[dict[str, bool], list[Alert]]:
-    """Return the latest results by ``flow check``, and an alert for each that changed.
+def conditions(
+    instance: dg.DagsterInstance, isthmus: IsthmusResource, config: Config
+) -> list[Condition]:
+    """Return the condition of each flow: its state now, and the checks that failed last."""
+    apps = {name: app for app in applications(config) for name in app.flows}
+    flows = [(each, apps[each.name]) for each in config.flows]
+    looks = isthmus.recent_looks(flows)
+    return [
+        condition_of(flow, app.name, look, _failed(instance, flow))
+        for (flow, app), look in zip(flows, looks, strict=True)
+    ]
 
-    A first result is a change only if it is a failure. The latest record of every check is read
-    instead of the event stream: the stream's cursor does not work on sqlite.
+
+def _failed(instance: dg.DagsterInstance, flow: Flow) -> Mapping[str, str]:
+    """Return the checks of a flow whose latest result is a failure, with its description.
+
+    The latest record of every check is read instead of the event stream: the stream's cursor does
+    not work on sqlite.
     """
-    now, alerts = {}, []
-    for flow in flows:
-        for check in CHECKS:
-            key = dg.AssetCheckKey(stream_key(flow), check)
-            record = instance.get_latest_asset_check_evaluation_record(key)
-            evaluation = record and record.evaluation
-            if not evaluation:
-                continue
-            name = f"{flow} {check}"
-            now[name] = evaluation.passed
-            if evaluation.passed != before.get(name, True):
-                kind = "check_passed" if evaluation.passed else "check_failed"
-                text = f"{flow}: {check} {kind.removeprefix('check_')}: {evaluation.description}"
-                alerts.append(Alert(kind, flow, text, now_ms()))
-    return now, alerts
+    found = {}
+    for check in checks_of(flow):
+        key = dg.AssetCheckKey(stream_key(flow.name), check)
+        record = instance.get_latest_asset_check_evaluation_record(key)
+        evaluation = record and record.evaluation
+        if evaluation and not evaluation.passed:
+            found[check] = evaluation.description or check
+    return found
+
+
+def _deliver(
+    config: Config, waiting: tuple[outbox.Waiting, ...], alerts: list[Alert], now: int
+) -> tuple[tuple[outbox.Waiting, ...], tuple[str, ...]]:
+    try:
+        return outbox.deliver(waiting, alerts, channels(config.alerts), now)
+    except ConfigError as error:
+        return waiting, (str(error),)
+
+
+def _parse(cursor: str | None) -> dict[str, Any]:
+    """Return the cursor's content; an unreadable one, or one of an older release, is empty."""
+    try:
+        stored = json.loads(cursor or "{}")
+    except ValueError:
+        return {}
+    return stored if isinstance(stored, dict) and "memory" in stored else {}

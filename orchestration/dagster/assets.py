@@ -1,38 +1,29 @@
-"""Dagster assets of clusters, flows and topics.
+"""Keys of Dagster's assets, and the assets of one flow: its stream and its topics.
 
-All are external: Dagster reports on them, but does not create them. A flow's stream is the asset
-that carries lag, rate and checks. Topics become assets only where a flow lists them by name.
+All are external: Dagster reports on them, but does not create them. The stream carries lag, rate
+and checks. The topics are the partitions of one asset, so that those which are created later need
+no new definitions.
 """
 
 from __future__ import annotations
 
-import hashlib
-import re
-from typing import TYPE_CHECKING
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
+from orchestration.services.asset_names import slug, stream_path
 from replication.config.announcement import effective_patterns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
-    from replication.settings.sections import Cluster, Config, Flow
+    from replication.settings.sections import Flow
 
-TOPIC_ASSETS_MAX = 500  # more make the UI and every reload slow; the rest is a table on the flow
-_LITERAL = re.compile(r"[\w.-]+")
-
-
-def slug(flow: str) -> str:
-    """Return a flow's name in the form of Dagster's keys, groups and tags: ``A_to_B``.
-
-    Names with replaced characters get some digits of a hash: ``a-x->b`` and ``a_x->b`` differ.
-    """
-    plain = flow.replace("->", "_to_")
-    safe = re.sub(r"\W", "_", plain)
-    if safe == plain and flow.count("->") <= 1 and "_to_" not in flow:
-        return safe
-    return f"{safe}_{hashlib.sha256(flow.encode()).hexdigest()[:4]}"
+# Materialized every half hour while the target is up to date, see ``reports``. Checks are faster.
+FRESH = dg.FreshnessPolicy.time_window(
+    fail_window=timedelta(minutes=90), warn_window=timedelta(minutes=45)
+)
 
 
 def cluster_key(alias: str) -> dg.AssetKey:
@@ -41,49 +32,57 @@ def cluster_key(alias: str) -> dg.AssetKey:
 
 def stream_key(flow: str) -> dg.AssetKey:
     """Return the key of the asset that carries a flow's lag, rate and checks."""
-    return dg.AssetKey(["replication", slug(flow), "stream"])
+    return dg.AssetKey(stream_path(flow))
 
 
-def listed_topics(flow: Flow) -> list[str]:
-    """Return the topics that the flow names without a pattern, at most TOPIC_ASSETS_MAX.
-
-    ``orders.v1`` is strictly a pattern too; it is treated as a name.
-    """
-    return [each for each in flow.selection.topics if _LITERAL.fullmatch(each)][:TOPIC_ASSETS_MAX]
+def topics_key(flow: str) -> dg.AssetKey:
+    """Return the key of the asset whose partitions are the topics that a flow copies."""
+    return dg.AssetKey(["replication", slug(flow), "topics"])
 
 
-def build_cluster_asset(cluster: Cluster) -> dg.AssetSpec:
-    return dg.AssetSpec(
-        cluster_key(cluster.alias),
-        group_name="clusters",
-        kinds={"kafka"},
-        description=f"Kafka cluster {cluster.alias}.",
-        metadata={"bootstrap servers": ", ".join(cluster.bootstrap_servers)},
-    )
+def topic_key(alias: str, topic: str) -> dg.AssetKey:
+    """Return the key of a named topic on a cluster, be it a source's own or a copy."""
+    return dg.AssetKey(["kafka", alias, "topics", topic])
 
 
-def build_flow_definitions(flow: Flow, warnings: Sequence[str] = ()) -> dg.Definitions:
-    """Return the assets of one flow: its stream, and the topics that it lists by name.
+def topic_partitions(flow: str) -> dg.DynamicPartitionsDefinition:
+    """Return the topics of a flow as partitions; the supervisor adds and deletes them."""
+    return dg.DynamicPartitionsDefinition(name=f"topics_{slug(flow)}")
+
+
+def shown(flow: Flow) -> dict[str, Any]:
+    """Return group, owners and tags, which all assets of a flow share."""
+    name = slug(flow.name)
+    return {"group_name": name, "owners": list(flow.owners), "tags": {"replication/flow": name}}
+
+
+def build_flow_assets(flow: Flow, warnings: Sequence[str] = ()) -> list[dg.AssetSpec]:
+    """Return the two assets of a flow: its stream, and the topics that it copies.
 
     ``warnings`` about the file are among the stream's metadata, as are the effective patterns.
     """
     stream = dg.AssetSpec(
         stream_key(flow.name),
         deps=[cluster_key(flow.source)],
-        group_name=slug(flow.name),
         kinds={"kafka", "spark"},
-        description=f"Copies topics from {flow.source} to {flow.target}.",
+        description=f"The copying of topics from {flow.source} to {flow.target}: whether it runs, "
+        "how far it is behind, and what would be lost if the source were lost now. Materialized "
+        "while the target is up to date.",
         metadata={**_facts(flow), **configuration_metadata(flow, warnings)},
-        tags={"replication/flow": slug(flow.name)},
+        freshness_policy=None if flow.is_batch else FRESH,
+        **shown(flow),
     )
-    return dg.Definitions(assets=[stream, *_topic_assets(flow)])
-
-
-def build_assets(config: Config) -> dg.Definitions:
-    """Return the assets of a whole file."""
-    clusters = [build_cluster_asset(each) for each in config.clusters.values()]
-    flows = [build_flow_definitions(each, config.warnings) for each in config.flows]
-    return dg.Definitions.merge(dg.Definitions(assets=clusters), *flows)
+    topics = dg.AssetSpec(
+        topics_key(flow.name),
+        deps=[stream_key(flow.name)],
+        kinds={"kafka"},
+        description=f"The topics of {flow.source} that are copied to {flow.target}: a partition "
+        "each, also of topics that are created later. Green: it is copied. Its metadata: its name "
+        "on the target, its state and its lag.",
+        partitions_def=topic_partitions(flow.name),
+        **shown(flow),
+    )
+    return [stream, topics]
 
 
 def configuration_metadata(flow: Flow, warnings: Sequence[str]) -> dict[str, str]:
@@ -94,20 +93,11 @@ def configuration_metadata(flow: Flow, warnings: Sequence[str]) -> dict[str, str
 def _facts(flow: Flow) -> dict[str, str | int | float]:
     return {
         "flow": flow.name,
+        "mode": flow.mode,
         "naming": flow.naming.kind,
         "units": flow.copying.units,
         "isolation": flow.copying.isolation,
         "lag limit in seconds": flow.lag_sla.total_seconds(),
+        "lag limit in records": "none" if flow.lag_sla_records is None else flow.lag_sla_records,
         "RPO limit in seconds": flow.rpo_slo.total_seconds(),
     }
-
-
-def _topic_assets(flow: Flow) -> Iterator[dg.AssetSpec]:
-    for topic in listed_topics(flow):
-        yield dg.AssetSpec(
-            dg.AssetKey(["kafka", flow.target, "from", flow.source, topic]),
-            deps=[stream_key(flow.name)],
-            group_name=slug(flow.name),
-            kinds={"kafka"},
-            description=f"The copy of topic {topic} of {flow.source} on {flow.target}.",
-        )

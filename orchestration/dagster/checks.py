@@ -1,34 +1,46 @@
-"""Asset checks on a flow's stream: lag, RPO, health, losses and heartbeats, also run manually."""
+"""Asset checks of a flow: lag, RPO, health, losses, drills, verifications and others."""
 
 from collections.abc import Iterator
 
 import dagster as dg
 
-from orchestration.dagster.assets import slug, stream_key
+from orchestration.dagster.assets import stream_key, topic_key, topics_key
+from orchestration.dagster.lineage import named_topics
+from orchestration.dagster.observations.named_topics import (
+    topic_check,
+    topic_limit,
+    topic_verdict,
+)
+from orchestration.dagster.observations.topics import COPIED_CHECK, copied_verdict, topic_states
 from orchestration.dagster.reports import (
+    BATCH_CHECK,
     BEAT_CHECK,
-    CHECKS,
+    DRILL_CHECK,
+    FILE_CHECK,
     HEALTH_CHECK,
     LAG_CHECK,
     LOSS_CHECK,
     RPO_CHECK,
+    VERIFIED_CHECK,
+    Report,
     build_report,
     check_result,
+    checks_of,
 )
-from orchestration.dagster.resources import IsthmusResource
+from orchestration.dagster.resources import Isthmus, IsthmusResource
+from orchestration.services.asset_names import slug
+from replication.durations import format_duration
 from replication.errors import ClusterUnavailable
-from replication.settings.sections import Flow
+from replication.settings.sections import Config, Flow
 from replication.supervision.driver_supervision import applications
 from replication.supervision.flow_figures import CounterSample
 
 
 def build_flow_checks(flow: Flow) -> dg.AssetChecksDefinition:
-    """Return the checks of one flow: within its lag limit and its RPO, healthy, complete, alive."""
-    key, limit = stream_key(flow.name), flow.lag_sla.total_seconds()
+    """Return the checks of one flow; the supervisor evaluates them, and so does a manual run."""
+    key = stream_key(flow.name)
     specs = [
-        dg.AssetCheckSpec(
-            LAG_CHECK, asset=key, description=f"No partition lags by more than {limit:g} s."
-        ),
+        dg.AssetCheckSpec(LAG_CHECK, asset=key, description=_limits(flow)),
         dg.AssetCheckSpec(
             RPO_CHECK,
             asset=key,
@@ -48,16 +60,103 @@ def build_flow_checks(flow: Flow) -> dg.AssetChecksDefinition:
             asset=key,
             description="Heartbeats are written, if emit.heartbeats.enabled is true.",
         ),
+        dg.AssetCheckSpec(
+            FILE_CHECK,
+            asset=key,
+            description="The driver follows the configuration file as it is now.",
+        ),
+        dg.AssetCheckSpec(
+            COPIED_CHECK,
+            asset=topics_key(flow.name),
+            description="Each topic of the flow is copied; else the topics that are not, and why.",
+        ),
     ]
+    if flow.drill_max_age:
+        allowed = format_duration(flow.drill_max_age)
+        specs.append(
+            dg.AssetCheckSpec(
+                DRILL_CHECK,
+                asset=key,
+                description=f"The last good drill is not older than {allowed} (drill.max.age).",
+            )
+        )
+    if flow.verify_max_age:
+        allowed = format_duration(flow.verify_max_age)
+        specs.append(
+            dg.AssetCheckSpec(
+                VERIFIED_CHECK,
+                asset=key,
+                description=f"The last good verification is not older than {allowed} "
+                "(verify.max.age), and none has found a difference since.",
+            )
+        )
+    if BATCH_CHECK in checks_of(flow):
+        allowed = format_duration(flow.batch_max_age)
+        specs.append(
+            dg.AssetCheckSpec(
+                BATCH_CHECK,
+                asset=key,
+                description=f"The last run that copied all is not older than {allowed} "
+                "(batch.max.age).",
+            )
+        )
 
     @dg.multi_asset_check(name=f"check_{slug(flow.name)}", specs=specs)
     def check(isthmus: IsthmusResource) -> Iterator[dg.AssetCheckResult]:
-        config = isthmus.config()
-        app = next(each for each in applications(config) if flow.name in each.flows)
-        (look,) = isthmus.look([(config.flow(flow.name), app)])
-        if look is None:
-            raise ClusterUnavailable(f"checking {flow.name}: its clusters did not answer in time")
-        report = build_report(look, isthmus.lag(look), CounterSample())
-        yield from (check_result(report, each) for each in CHECKS)
+        report = _report(isthmus, flow.name)
+        yield from (check_result(report, each) for each in checks_of(flow))
+        passed, reason = copied_verdict(topic_states(report.look.seen.anchors).values())
+        yield dg.AssetCheckResult(
+            passed=passed,
+            asset_key=topics_key(flow.name),
+            check_name=COPIED_CHECK,
+            description=reason,
+        )
 
     return check
+
+
+def build_topic_checks(config: Config, flow: Flow) -> list[dg.AssetChecksDefinition]:
+    """Return a lag check for each topic that the flow names for an SLA."""
+    named = named_topics(flow, config.clusters).items()
+    return [_topic_check(flow, number, *pair) for number, pair in enumerate(named)]
+
+
+def _topic_check(flow: Flow, number: int, topic: str, target: str) -> dg.AssetChecksDefinition:
+    limit = topic_limit(flow, topic).total_seconds()
+    spec = dg.AssetCheckSpec(
+        topic_check(flow.name),
+        asset=topic_key(flow.target, target),
+        description=f"No partition of {topic} lags by more than {limit:g} s.",
+    )
+
+    # A number: the names of topics that differ in dots alone would become one.
+    @dg.multi_asset_check(name=f"check_{slug(flow.name)}_topic_{number}", specs=[spec])
+    def check(isthmus: IsthmusResource) -> Iterator[dg.AssetCheckResult]:
+        verdict = topic_verdict(_report(isthmus, flow.name), topic)
+        yield dg.AssetCheckResult(
+            passed=verdict.passed,
+            asset_key=spec.asset_key,
+            check_name=spec.name,
+            description=verdict.reason,
+        )
+
+    return check
+
+
+def _report(isthmus: Isthmus, name: str) -> Report:
+    """Look at a flow now. Raises ClusterUnavailable."""
+    reading = isthmus.reading()
+    config = reading.config
+    app = next(each for each in applications(config) if name in each.flows)
+    (look,) = isthmus.look([(config.flow(name), app)])
+    if look is None:
+        raise ClusterUnavailable(f"checking {name}: its clusters did not answer in time")
+    return build_report(look, isthmus.lag(look), CounterSample(), reading)
+
+
+def _limits(flow: Flow) -> str:
+    seconds = f"No partition lags by more than {flow.lag_sla.total_seconds():g} s"
+    if flow.lag_sla_records is None:
+        return f"{seconds}."
+    return f"{seconds}, and all of them by at most {flow.lag_sla_records} records."

@@ -1,4 +1,4 @@
-"""Dagster jobs: start or stop an application, set a flow's desired state, fail over, delete runs.
+"""Dagster jobs of the supervisor: start or stop an application, delete old runs.
 
 None of them copies anything. A copy is a detached process; the run that launched it ends as soon
 as the flows report their status, or fails with the reason why they do not.
@@ -11,28 +11,24 @@ from datetime import UTC, datetime, timedelta
 import dagster as dg
 from pydantic import Field
 
-from orchestration.dagster.recovery_jobs import fail_back, fail_over, switch_over
-from orchestration.dagster.resources import IsthmusResource
-from orchestration.flows.intents import find_flow, write_intent
+from orchestration.dagster.resources import Isthmus, IsthmusResource
 from replication.adapters.local.processes import Process
-from replication.errors import ConfigError, ReplicationError
+from replication.errors import ConfigError
 from replication.model import Desired
 from replication.supervision.driver_supervision import Application, applications
 
 GATE_S = 90.0  # a cold JVM on a busy machine takes 20 s; a flow not up by then is not coming up
 RUN_TAGS = {"dagster/max_runtime": "180"}  # else a run whose worker died stays STARTED forever
 LOG_TAIL_BYTES = 2000
+APPLICATION_TAG = "replication/application"  # of a run that starts or stops one
 
 
 class WhichApplication(dg.Config):
     application: str = Field(
-        description="Name of the Spark application: that of its target cluster or of its flow."
+        default="",  # no error when the launchpad opens; the run then names those that there are
+        description="Name of the Spark application: that of its target cluster or of its flow.",
     )
     restart: bool = Field(default=False, description="Stop its remaining processes first.")
-
-
-class WhichFlow(dg.Config):
-    flow: str = Field(description="Name of the flow, such as A->B.")
 
 
 class History(dg.Config):
@@ -46,9 +42,17 @@ def launch(
     context: dg.OpExecutionContext, config: WhichApplication, isthmus: IsthmusResource
 ) -> None:
     """Start a Spark application and wait until each of its flows reports its status."""
-    app, launcher = _application(isthmus, config.application), isthmus.launcher()
+    app = _application(isthmus, config.application)
+    start_application(context, isthmus, app, restart=config.restart)
+
+
+def start_application(
+    context: dg.OpExecutionContext, isthmus: Isthmus, app: Application, *, restart: bool
+) -> None:
+    """Start an application; with ``restart``, stop it first. Raises Failure with the reason."""
+    launcher = isthmus.launcher()
     with launcher.acting(app):
-        if config.restart:
+        if restart:
             launcher.stop(app)
         before = _beats(isthmus, app)
         process = launcher.start(app)
@@ -57,6 +61,7 @@ def launch(
     context.log.info(
         "application %s: all its flows report their status: %s", app.name, ", ".join(before)
     )
+    context.add_output_metadata({"changed": f"application {app.name} started: {', '.join(before)}"})
 
 
 @dg.op
@@ -68,19 +73,7 @@ def halt(
     with launcher.acting(app):
         launcher.stop(app)
     context.log.info("application %s stopped", app.name)
-
-
-def _intent_op(verb: str, desired: Desired) -> dg.OpDefinition:
-    @dg.op(name=f"write_{verb}", description=f"Set the desired state of a flow to {verb}.")
-    def write(context: dg.OpExecutionContext, config: WhichFlow, isthmus: IsthmusResource) -> None:
-        try:
-            flow = find_flow(isthmus.config(), config.flow)
-            write_intent(flow, desired, isthmus.clusters())
-        except ReplicationError as error:  # such as a target that is open since a failover
-            raise dg.Failure(str(error), allow_retries=False) from None
-        context.log.info("%s: desired state set to %s", flow.name, verb)
-
-    return write
+    context.add_output_metadata({"changed": f"application {app.name} stopped"})
 
 
 @dg.op
@@ -101,9 +94,9 @@ def delete_old_runs(context: dg.OpExecutionContext, config: History) -> None:
     records = context.instance.get_run_records(finished, limit=1000, ascending=True)
     for each in records:
         context.instance.delete_run(each.dagster_run.run_id)
-    context.log.info(
-        "deleted %s runs that were created before %s", len(records), f"{before:%Y-%m-%d}"
-    )
+    text = f"deleted {len(records)} runs that were created before {before:%Y-%m-%d}"
+    context.log.info(text)
+    context.add_output_metadata({"changed": text})
 
 
 def _job(name: str, op: dg.OpDefinition, description: str) -> dg.JobDefinition:
@@ -116,41 +109,12 @@ launch_flow = _job(
     "launch_flow", launch, "Start a Spark application and wait until its flows report."
 )
 stop_application = _job("stop_application", halt, "Stop a Spark application.")
-pause_flow = _job(
-    "pause_flow", _intent_op("pause", Desired.PAUSE), "Pause a flow until it is resumed."
-)
-resume_flow = _job(
-    "resume_flow", _intent_op("run", Desired.RUN), "Resume a paused or stopped flow."
-)
-stop_flow = _job("stop_flow", _intent_op("stop", Desired.STOP), "Stop a flow until it is resumed.")
 prune_history = _job("prune_history", delete_old_runs, "Delete old runs from Dagster's history.")
 
-failover = _job(
-    "failover", fail_over, "Open a flow's target for clients after the loss of its source."
-)
-
-switchover = _job(
-    "switchover", switch_over, "Move a flow's clients to its target while its source works."
-)
-
-failback = _job(
-    "failback", fail_back, "Move a flow's clients back to a source that was lost and is back."
-)
-
-ALL = [
-    launch_flow,
-    stop_application,
-    pause_flow,
-    resume_flow,
-    stop_flow,
-    prune_history,
-    failover,
-    switchover,
-    failback,
-]
+ALL = [launch_flow, stop_application, prune_history]
 
 
-def _application(isthmus: IsthmusResource, name: str) -> Application:
+def _application(isthmus: Isthmus, name: str) -> Application:
     apps = applications(isthmus.config())
     for each in apps:
         if each.name == name:
@@ -159,7 +123,7 @@ def _application(isthmus: IsthmusResource, name: str) -> Application:
     raise ConfigError(f"{isthmus.config_path}: no application {name!r}; there is {known}")
 
 
-def _beats(isthmus: IsthmusResource, app: Application) -> dict[str, int]:
+def _beats(isthmus: Isthmus, app: Application) -> dict[str, int]:
     """Return the last status time of each flow that should not stop; 0: no status."""
     config = isthmus.config()
     looks = isthmus.look([(config.flow(name), app) for name in app.flows])
@@ -171,7 +135,7 @@ def _beats(isthmus: IsthmusResource, app: Application) -> dict[str, int]:
 
 
 def _await_beats(
-    isthmus: IsthmusResource, app: Application, before: Mapping[str, int], process: Process
+    isthmus: Isthmus, app: Application, before: Mapping[str, int], process: Process
 ) -> None:
     """Wait until each flow writes a new status. Raises Failure when it does not."""
     deadline = time.monotonic() + GATE_S
@@ -181,7 +145,7 @@ def _await_beats(
         time.sleep(0.5)
 
 
-def _reason(isthmus: IsthmusResource, app: Application, *, alive: bool) -> str:
+def _reason(isthmus: Isthmus, app: Application, *, alive: bool) -> str:
     """Return why the application did not start, with the end of its log."""
     log = isthmus.launcher().home.app(app.name) / "driver.log"
     what = f"its flows reported no status within {GATE_S:.0f} s" if alive else "its watcher exited"

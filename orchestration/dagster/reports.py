@@ -1,7 +1,8 @@
 """Decides which events about a flow are written to Dagster's history, and how often.
 
 One event costs about 30 ms and 4 KB of a database that is never pruned. So: changes at once, a
-sample every few minutes, and a materialization only while records are copied.
+sample of the figures every five minutes, checks and a materialization every half hour. The stream
+is materialized while its target is up to date, or while records are copied to it.
 """
 
 from __future__ import annotations
@@ -14,20 +15,27 @@ import dagster as dg
 from orchestration.dagster.assets import stream_key
 from replication.durations import format_moment
 from replication.model import Desired, FlowState, PartitionState
+from replication.recovery.drill import drill_age
 from replication.supervision import losses
+from replication.supervision.batch_run import batch_age
 from replication.supervision.flow_figures import CounterSample, Rate, rate, sample
 from replication.supervision.heartbeat_check import beating, resting
 from replication.supervision.lag import FlowLag, SlaVerdict, evaluate_sla
 from replication.supervision.recovery_point import RecoveryPoint, evaluate_slo
+from replication.verification.verified_age import verified_age
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from orchestration.flows.observe import FlowLook
-    from replication.state import AbsentTopic
+    from replication.adapters.followed_file import Reading
+    from replication.settings.sections import Flow
+    from replication.state import AbsentTopic, Anchor, FlowStatus
 
 SAMPLE_MS = 300_000
+CHECKED_MS = 1_800_000  # the freshness policy of ``assets`` waits for longer
 TABLE_ROWS = 50
+_RECENT_MS = 60_000
 ABSENT_SHOWN = 10
 _COPYING = {FlowState.RUNNING, FlowState.DEGRADED}  # else the records are an earlier driver's
 LAG_CHECK = "lag_sla"
@@ -35,7 +43,22 @@ RPO_CHECK = "rpo_slo"
 HEALTH_CHECK = "healthy"
 LOSS_CHECK = "nothing_lost"
 BEAT_CHECK = "heartbeat_age"
-CHECKS = (LAG_CHECK, RPO_CHECK, HEALTH_CHECK, LOSS_CHECK, BEAT_CHECK)
+FILE_CHECK = "file_in_force"
+DRILL_CHECK = "drill_age"
+VERIFIED_CHECK = "verified_age"
+BATCH_CHECK = "batch_age"
+CHECKS = (LAG_CHECK, RPO_CHECK, HEALTH_CHECK, LOSS_CHECK, BEAT_CHECK, FILE_CHECK)
+
+
+def checks_of(flow: Flow) -> tuple[str, ...]:
+    """Return the checks of a flow: of drills, verifications and runs where these have a limit."""
+    limited = {
+        DRILL_CHECK: flow.drill_max_age,
+        VERIFIED_CHECK: flow.verify_max_age,
+        BATCH_CHECK: flow.is_batch and flow.batch_max_age,
+    }
+    return (*CHECKS, *(check for check, limit in limited.items() if limit))
+
 
 Event = dg.AssetObservation | dg.AssetMaterialization | dg.AssetCheckEvaluation
 
@@ -50,7 +73,12 @@ class LastReported:
     healthy: bool | None = None
     complete: bool | None = None  # no recent losses
     beating: bool | None = None  # heartbeats are young
+    in_force: bool | None = None  # the driver follows the file as it is
+    practised: bool | None = None  # the last good drill is young enough
+    verified: bool | None = None  # the last good verification is, and no difference was found since
+    batched: bool | None = None  # the last good run of a batch flow is
     sampled_ms: int = 0
+    checked_ms: int = 0
     moved_ms: int = 0  # last materialization
     moved_records: int = 0
     absent: int = 0  # topics that are not copied any more
@@ -75,6 +103,7 @@ class Report:
     loss: SlaVerdict
     rate: Rate | None
     counters: CounterSample
+    in_force: tuple[bool, str] = (True, "")  # whether the driver follows the file, and why not
 
     @property
     def line(self) -> str:
@@ -89,17 +118,27 @@ class Report:
         return f"{self.look.flow.name} {health.state} {behind}{speed}"
 
 
-def build_report(look: FlowLook, lag: FlowLag, before: CounterSample) -> Report:
-    """Return the report of a look; ``before`` are the counters of the previous one."""
+def build_report(
+    look: FlowLook, lag: FlowLag, before: CounterSample, reading: Reading | None = None
+) -> Report:
+    """Return the report of a look; ``before`` are the counters of the previous one.
+
+    ``reading``: of the file now.
+    """
     counters = sample(look.seen.anchors, look.seen.now_ms)
     point = look.recovery_point(lag)
     if look.seen.open_since and look.seen.desired is Desired.STOP:  # clients are on the target
         verdict = loss = SlaVerdict(passed=True, reason=look.seen.open_since)
+    elif look.flow.is_batch:  # a record waits for the next run, however long that is
+        reason = f"a batch flow: {lag.records:,} records wait for its next run"
+        verdict = loss = SlaVerdict(passed=True, reason=reason)
     else:
-        verdict = evaluate_sla(lag, look.flow.lag_sla, look.up_s, look.silence)
+        flow = look.flow
+        verdict = evaluate_sla(lag, flow.lag_sla, look.up_s, look.silence, flow.lag_sla_records)
         loss = evaluate_slo(point, lag, look.flow.rpo_slo, look.up_s, look.silence)
     speed = rate(before if before.at_ms else None, counters)
-    return Report(look, lag, verdict, point, loss, speed, counters)
+    followed = (True, "") if reading is None else look.follows(reading)
+    return Report(look, lag, verdict, point, loss, speed, counters, followed)
 
 
 def events_of(report: Report, last: LastReported) -> tuple[list[Event], LastReported]:
@@ -109,8 +148,13 @@ def events_of(report: Report, last: LastReported) -> tuple[list[Event], LastRepo
     """
     now_ms, health = report.look.seen.now_ms, report.look.health
     due = now_ms - last.sampled_ms >= SAMPLE_MS
-    more = report.counters.records > last.moved_records and health.state in _COPYING
-    moved = more and now_ms - last.moved_ms >= SAMPLE_MS
+    more = report.counters.records > last.moved_records
+    current = report.lag.seconds is not None and report.verdict.passed
+    is_stream = not report.look.flow.is_batch  # a run of a batch flow is a materialization itself
+    updated = is_stream and (more or current) and health.state in _COPYING
+    moved = updated and now_ms - last.moved_ms >= CHECKED_MS
+    recheck = moved or now_ms - last.checked_ms >= CHECKED_MS
+    told = report.look.seen.target_silence is None  # else no verification is known
     now = replace(
         last,
         state=health.state,
@@ -119,8 +163,13 @@ def events_of(report: Report, last: LastReported) -> tuple[list[Event], LastRepo
         recoverable=report.loss.passed,
         complete=_check(report, LOSS_CHECK)[0],
         beating=_check(report, BEAT_CHECK)[0],
+        in_force=report.in_force[0],
+        practised=_check(report, DRILL_CHECK)[0],
+        verified=_check(report, VERIFIED_CHECK)[0] if told else last.verified,
+        batched=_check(report, BATCH_CHECK)[0] if told else last.batched,
         absent=len(report.look.seen.absent),
         sampled_ms=now_ms if due else last.sampled_ms,
+        checked_ms=now_ms if recheck else last.checked_ms,
         moved_ms=now_ms if moved else last.moved_ms,
         moved_records=report.counters.records if moved else last.moved_records,
         counters=report.counters,
@@ -130,14 +179,28 @@ def events_of(report: Report, last: LastReported) -> tuple[list[Event], LastRepo
     candidates: list[tuple[bool, Callable[[], Event]]] = [
         (due or changed, lambda: dg.AssetObservation(key, metadata=_meta(report))),
         (moved, lambda: dg.AssetMaterialization(key, metadata=_meta(report))),
-        (due or moved or now.in_time != last.in_time, lambda: _evaluation(report, LAG_CHECK)),
+        (recheck or now.in_time != last.in_time, lambda: _evaluation(report, LAG_CHECK)),
+        (recheck or now.recoverable != last.recoverable, lambda: _evaluation(report, RPO_CHECK)),
+        (recheck or now.healthy != last.healthy, lambda: _evaluation(report, HEALTH_CHECK)),
+        (recheck or now.complete != last.complete, lambda: _evaluation(report, LOSS_CHECK)),
+        (recheck or now.beating != last.beating, lambda: _evaluation(report, BEAT_CHECK)),
+        (recheck or now.in_force != last.in_force, lambda: _evaluation(report, FILE_CHECK)),
         (
-            due or moved or now.recoverable != last.recoverable,
-            lambda: _evaluation(report, RPO_CHECK),
+            bool(report.look.flow.drill_max_age) and (recheck or now.practised != last.practised),
+            lambda: _evaluation(report, DRILL_CHECK),
         ),
-        (due or moved or now.healthy != last.healthy, lambda: _evaluation(report, HEALTH_CHECK)),
-        (due or moved or now.complete != last.complete, lambda: _evaluation(report, LOSS_CHECK)),
-        (due or moved or now.beating != last.beating, lambda: _evaluation(report, BEAT_CHECK)),
+        (
+            told
+            and bool(report.look.flow.verify_max_age)
+            and (recheck or now.verified != last.verified),
+            lambda: _evaluation(report, VERIFIED_CHECK),
+        ),
+        (
+            told
+            and BATCH_CHECK in checks_of(report.look.flow)
+            and (recheck or now.batched != last.batched),
+            lambda: _evaluation(report, BATCH_CHECK),
+        ),
     ]
     return [make() for is_due, make in candidates if is_due], now
 
@@ -166,19 +229,36 @@ def _evaluation(report: Report, check: str) -> dg.AssetCheckEvaluation:
 
 
 def _check(report: Report, check: str) -> tuple[bool, str]:
-    if check == LAG_CHECK:
-        return report.verdict.passed, report.verdict.reason
-    if check == RPO_CHECK:
-        return report.loss.passed, report.loss.reason
+    if check in (LAG_CHECK, RPO_CHECK):
+        verdict = report.verdict if check == LAG_CHECK else report.loss
+        return verdict.passed, verdict.reason
     if check == LOSS_CHECK:
         return losses.summary(report.look.seen.losses, report.look.seen.now_ms)
+    if check == FILE_CHECK:
+        return report.in_force
+    if check in (DRILL_CHECK, VERIFIED_CHECK, BATCH_CHECK):
+        return _young(report.look, check)
     if check == BEAT_CHECK:
         look, status = report.look, report.look.seen.status
         rests = resting(look.seen.desired, status.state if status else None)
+        rests = rests or (
+            "a batch flow beats only while a run copies" if look.flow.is_batch else ""
+        )
         settings, now_ms = look.flow.mm2.heartbeats, look.seen.now_ms
         return beating(settings, look.tasks, now_ms, due_s=look.due_s, rests=rests)
     health = report.look.health
     return health.healthy, f"{health.state}: {health.reason}"
+
+
+def _young(look: FlowLook, check: str) -> tuple[bool, str]:
+    """Return whether the last good drill, verification or run is young enough, and the reason."""
+    if check == DRILL_CHECK:
+        return drill_age(look.drill, look.flow.drill_max_age, look.seen.now_ms)
+    if look.seen.target_silence is not None:
+        return False, f"not known: {look.seen.target_silence}"
+    if check == BATCH_CHECK:
+        return batch_age(look.seen.run, look.flow.batch_max_age, look.seen.now_ms)
+    return verified_age(look.verification, look.flow.verify_max_age, look.seen.now_ms)
 
 
 def _figures(report: Report) -> dict[str, str | int | float]:
@@ -216,6 +296,7 @@ def _meta(report: Report) -> dict[str, Any]:
         "offsets lost": sum(each.lost for each in report.look.seen.anchors),
         "partitions": len(report.look.seen.anchors),
         **_figures(report),
+        **_latency(report.look.seen.anchors, report.look.seen.now_ms),
         "topics": _table(report),
     }
     if report.point.groups:
@@ -225,9 +306,35 @@ def _meta(report: Report) -> dict[str, Any]:
     if status is not None:
         facts |= {
             "driver": f"{status.host}, process {status.pid}",
-            "driver generation": status.generation,
+            "driver starts": status.generation,
+            **_throttles(status),
         }
     return facts
+
+
+def _throttles(status: FlowStatus) -> dict[str, float]:
+    """Return what keeps the flow below its budget: quotas in its last epoch, and a full disk."""
+    figures = {
+        "seconds throttled by the source": status.source_throttled_ms / 1000,
+        "seconds throttled by the target": status.target_throttled_ms / 1000,
+        "bytes per second while it throttles": status.backed_off_to,
+        "bytes per second while a disk fills": status.disk_limit,
+    }
+    return {name: value for name, value in figures.items() if value}
+
+
+def _latency(anchors: Iterable[Anchor], now_ms: int) -> dict[str, float]:
+    """Return the mean of the last latencies, and the highest of the last minute, in seconds.
+
+    No anchor holds a distribution: the p99 is between the two. See docs/metrics.md.
+    """
+    recent = [e.latency_ms for e in anchors if e.timed and now_ms - e.at_ms < _RECENT_MS]
+    if not recent:
+        return {}
+    return {
+        "latency in seconds": round(sum(each[0] for each in recent) / len(recent) / 1000, 3),
+        "highest latency in seconds": max(each[1] for each in recent) / 1000,
+    }
 
 
 def _listed_absent(absent: tuple[AbsentTopic, ...]) -> str:
@@ -238,7 +345,7 @@ def _listed_absent(absent: tuple[AbsentTopic, ...]) -> str:
 
 def _table(report: Report) -> dg.TableMetadataValue:
     anchors = report.look.seen.anchors
-    topics = sorted({each.topic for each in anchors})[:TABLE_ROWS]
+    topics = _worst_topics(report)[:TABLE_ROWS]
     records = []
     for topic in topics:
         lag, own = report.lag.topic(topic), [each for each in anchors if each.topic == topic]
@@ -255,6 +362,21 @@ def _table(report: Report) -> dg.TableMetadataValue:
         }
         records.append(dg.TableRecord(row))
     return dg.MetadataValue.table(records, _SCHEMA)
+
+
+def _worst_topics(report: Report) -> list[str]:
+    """Return all topics: those that are not copied, then those that are the furthest behind."""
+    behind: dict[str, tuple[bool, float, int]] = {}
+    for each in report.look.seen.anchors:
+        behind.setdefault(each.topic, (False, 0.0, 0))
+        if each.state != PartitionState.RUNNING:
+            behind[each.topic] = (True, 0.0, 0)
+    for lag in report.lag.partitions:
+        name = lag.partition.topic
+        if name in behind:  # not where the target does not answer
+            bad, seconds, count = behind[name]
+            behind[name] = (bad, max(seconds, lag.seconds or 0.0), count + (lag.records or 0))
+    return sorted(behind, key=lambda each: ([-part for part in behind[each]], each))
 
 
 _SCHEMA = dg.TableSchema(

@@ -1,19 +1,26 @@
 """The supervisor sensor: reads all flows, reports on them, starts and stops applications."""
 
+import contextlib
 import json
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import dagster as dg
 
-from orchestration.dagster.assets import configuration_metadata, slug, stream_key
-from orchestration.dagster.jobs import launch_flow, stop_application
+from orchestration.dagster.assets import configuration_metadata, stream_key, topic_partitions
+from orchestration.dagster.background_tasks.task_list import DRIVER_TASKS
+from orchestration.dagster.jobs import APPLICATION_TAG, launch_flow, stop_application
+from orchestration.dagster.lineage import named_topics
+from orchestration.dagster.observations.flow_events import FlowMemory, Known, flow_events
+from orchestration.dagster.observations.topics import Requests, refreshing
 from orchestration.dagster.reports import Event, LastReported, Report, build_report, events_of
-from orchestration.dagster.resources import IsthmusResource
+from orchestration.dagster.resources import Isthmus, IsthmusResource
 from orchestration.flows.observe import FlowLook, Processes, now_ms
+from orchestration.services.asset_names import slug
 from orchestration.services.launcher import Launcher
+from replication.adapters.followed_file import Reading
 from replication.settings.sections import Config
 from replication.supervision.driver_supervision import (
     Application,
@@ -26,13 +33,13 @@ from replication.supervision.driver_supervision import (
     decide,
 )
 
-APPLICATION_TAG = "replication/application"
 FORGOTTEN_S = 240  # a run that is still "active" after this lost its worker: max_runtime ends it
 ACTS_WITHIN_S = {  # until a run's process visibly acts, on a busy machine
     dg.DagsterRunStatus.STARTING: 60.0,
     dg.DagsterRunStatus.STARTED: 20.0,
     dg.DagsterRunStatus.CANCELING: 20.0,
 }
+Partitions = Callable[[str], Collection[str]]
 ACTIVE = [
     dg.DagsterRunStatus.QUEUED,
     dg.DagsterRunStatus.NOT_STARTED,
@@ -49,13 +56,14 @@ ACTIVE = [
 )
 def supervisor(context: dg.SensorEvaluationContext, isthmus: IsthmusResource) -> dg.SensorResult:
     """Start and stop Spark applications as desired; report lag, throughput and health of flows."""
-    result = supervise(isthmus, launching(context.instance, isthmus), context.cursor)
+    busy = launching(context.instance, isthmus)
+    result = supervise(isthmus, busy, context.cursor, context.instance.get_dynamic_partitions)
     for request in result.run_requests or []:
         context.log.info("requesting a run of %s: %s", request.job_name, request.run_key)
     return result
 
 
-def launching(instance: dg.DagsterInstance, isthmus: IsthmusResource) -> frozenset[str]:
+def launching(instance: dg.DagsterInstance, isthmus: Isthmus) -> frozenset[str]:
     """Return the tags of the applications that a run is working on.
 
     A run whose process is gone, as after a power cut, is ended here: it would delay its
@@ -98,31 +106,50 @@ def _is_younger(at: float, limit_s: float) -> bool:
 
 
 def supervise(
-    isthmus: IsthmusResource, busy: frozenset[str], cursor: str | None
+    isthmus: Isthmus, busy: frozenset[str], cursor: str | None, partitions: Partitions
 ) -> dg.SensorResult:
-    """Read the flows, decide, and return events and run requests. Outages are observations."""
+    """Read the flows, decide, and return events and run requests. Outages are observations.
+
+    ``partitions`` returns those that Dagster has of a definition.
+    """
     reported, memory = _parse(cursor)
-    config = isthmus.config()
+    observed_before = _parse_memories(cursor)
+    reading = isthmus.reading()
+    config = reading.config
     apps = applications(config)
     flows = [(config.flow(name), app) for app in apps for name in app.flows]
     looks = {each.flow.name: each for each in isthmus.look(flows) if each is not None}
-    observed = {each.name: _observe(each, looks, isthmus.launcher(), busy) for each in apps}
-    decisions, memory = decide(apps, observed, memory, now_ms())
+    states = {each.name: _observe(each, looks, isthmus.launcher(), busy) for each in apps}
+    decisions, memory = decide(apps, states, memory, now_ms())
     reports = [
-        build_report(look, isthmus.lag(look), reported.get(name, LastReported()).counters)
+        build_report(look, isthmus.lag(look), reported.get(name, LastReported()).counters, reading)
         for name, look in looks.items()
     ]
     events, reported = _events(reports, reported)
+    more, partition_requests, observed = _observations(reports, config, observed_before, partitions)
+    events += more
     announced = "\n".join(config.warnings)
-    if announced != _announced(cursor):
+    if announced != _known(cursor, "announced", ""):
         events = [*_announcements(config), *events]
+    edit = f"{reading.read_ms} {reading.problem}"
+    if edit != _known(cursor, "edit", edit):
+        events = [*_edits(reading), *events]
     requests = [_request(each) for each in decisions if isinstance(each, Launch | Stop)]
     dumped = {name: each.dump() for name, each in reported.items()}
     return dg.SensorResult(
         run_requests=requests,
         skip_reason=None if requests else _status_line(reports, decisions),
-        cursor=json.dumps({"told": dumped, "memory": memory.dump(), "announced": announced}),
+        cursor=json.dumps(
+            {
+                "told": dumped,
+                "observed": {name: each.dump() for name, each in observed.items()},
+                "memory": memory.dump(),
+                "announced": announced,
+                "edit": edit,
+            }
+        ),
         asset_events=events,
+        dynamic_partitions_requests=partition_requests,
     )
 
 
@@ -136,12 +163,36 @@ def _parse(cursor: str | None) -> tuple[dict[str, LastReported], Memory]:
         return {}, Memory.parse(None, now_ms())
 
 
-def _announced(cursor: str | None) -> str:
-    """Return the warnings that were reported last; an unreadable cursor counts as empty."""
+def _parse_memories(cursor: str | None) -> dict[str, FlowMemory]:
+    """Read what was observed beside the streams; unreadable entries count as empty."""
+    found = {}
+    with contextlib.suppress(ValueError, AttributeError):
+        for name, stored in json.loads(cursor or "{}").get("observed", {}).items():
+            with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError):
+                found[name] = FlowMemory.parse(stored)
+    return found
+
+
+def _known(cursor: str | None, name: str, default: str) -> str:
+    """Return what was reported last; an unreadable cursor counts as empty."""
     try:
-        return str(json.loads(cursor or "{}").get("announced", ""))
+        return str(json.loads(cursor or "{}").get(name, default))
     except (ValueError, AttributeError):
-        return ""
+        return default
+
+
+def _edits(reading: Reading) -> list[Event]:
+    """Return what an edit of the file changed, or what is wrong with it, on each flow's stream."""
+    told = reading.problem or "\n".join(reading.changes) or "as it was before"
+    what = "the edited file is not in force" if reading.problem else "the file was edited"
+    return [
+        dg.AssetObservation(
+            stream_key(each.name),
+            description=f"{what}: {told}",
+            metadata=configuration_metadata(each, reading.config.warnings),
+        )
+        for each in reading.config.flows
+    ]
 
 
 def _announcements(config: Config) -> list[Event]:
@@ -185,6 +236,34 @@ def _events(
         more, now[name] = events_of(report, reported.get(name, LastReported()))
         events += more
     return events, now
+
+
+def _observations(
+    reports: list[Report],
+    config: Config,
+    before: Mapping[str, FlowMemory],
+    partitions: Partitions,
+) -> tuple[list[Event], Requests, dict[str, FlowMemory]]:
+    """Return the events about topics and tasks, and what is known then. Flows not seen keep it."""
+    events: list[Event] = []
+    requests: Requests = []
+    now = dict(before)
+    for report in reports:
+        now.setdefault(report.look.flow.name, FlowMemory())
+    turn = refreshing({name: each.topics for name, each in now.items()}, now_ms())
+    for report in reports:
+        flow = report.look.flow
+        known = Known(
+            partitions(topic_partitions(flow.name).name or ""),
+            named_topics(flow, config.clusters),
+            DRIVER_TASKS,
+        )
+        more, asked, now[flow.name] = flow_events(
+            report, known, now[flow.name], may_refresh=flow.name == turn
+        )
+        events += more
+        requests += asked
+    return events, requests, now
 
 
 def _request(decision: Launch | Stop) -> dg.RunRequest:

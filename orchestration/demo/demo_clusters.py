@@ -10,10 +10,14 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from orchestration.demo.local_logins import connection_lines, grant_needed
+from replication.adapters.auth.client_config import to_librdkafka
 from replication.adapters.local.files import make_private, write_whole
 from replication.adapters.local.kafka_jars import DEFAULT_VERSION, kafka_jars
 from replication.adapters.local.local_kafka import LocalCluster
 from replication.adapters.local.processes import recall, remember, spawn
+from replication.adapters.secured.listeners import Security
+from replication.adapters.secured.secured_cluster import SecuredCluster, stored_cluster
 from replication.errors import EnvironmentProblem
 
 if TYPE_CHECKING:
@@ -21,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from orchestration.demo.scenarios import Scenario
+    from replication.adapters.auth.client_settings import ClientSettings
 
 CLUSTER_STOP_S = 2.0  # then killed: brokers recover, and Ctrl-C may take ten seconds
 
@@ -40,14 +45,14 @@ class Demo:
         """Start all clusters at once and write the flows' file. Raises EnvironmentProblem."""
         make_private(self.root)
         fetch_kafka()  # once, before several threads need it
-        clusters = {name: self.cluster(name) for name in self.scenario.clusters}
-        _at_once(*(each.start for each in clusters.values()))
-        servers = {name: each.bootstrap_servers for name, each in clusters.items()}
-        write_whole(self.config, self.scenario.config(servers))
+        clusters = [self.cluster(name) for name in self.scenario.clusters]
+        _at_once(*(each.start for each in clusters))
+        write_whole(self.config, self.scenario.config(connection_lines(clusters)))
+        grant_needed(clusters, self.config)
 
-    def servers(self, cluster: str) -> str:
-        """Return the bootstrap servers of one of the clusters."""
-        return self.cluster(cluster).bootstrap_servers
+    def client(self, cluster: str) -> ClientSettings:
+        """Return librdkafka's settings of somebody who may do all on one of the clusters."""
+        return to_librdkafka(self.cluster(cluster).admin)
 
     def start_traffic(self) -> None:
         """Start a producer process for each cluster with writers."""
@@ -60,7 +65,10 @@ class Demo:
                 "--seed",
                 str(seed),
             ]
-            command += ["--bootstrap-servers", self.servers(name)]
+            cluster = self.cluster(name)
+            command += ["--bootstrap-servers", cluster.admin["bootstrap.servers"]]
+            if isinstance(cluster, SecuredCluster):
+                command += ["--command-config", str(cluster.admin_file)]
             remember(spawn(command, self.root / f"traffic-{name}.log"), self._traffic(name))
 
     def stop(self) -> None:
@@ -82,9 +90,12 @@ class Demo:
     def cluster(self, name: str) -> LocalCluster:
         """Return one of the clusters, started or not."""
         try:
-            return LocalCluster.load(name, self.root)
+            return stored_cluster(name, self.root)
         except FileNotFoundError:
-            return LocalCluster(name, self.root)
+            security = self.scenario.security.get(name)
+            if security is None:
+                return LocalCluster(name, self.root)
+            return SecuredCluster(name, self.root, security=Security(security))
 
 
 def demo_of(root: Path, scenario: Scenario) -> Demo:

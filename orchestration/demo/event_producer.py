@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from dataclasses import dataclass
+from pathlib import Path  # noqa: TC003 - Typer reads it
 from typing import TYPE_CHECKING, Annotated, Any
 
 import structlog
@@ -15,7 +16,9 @@ import typer
 
 from orchestration.demo.shop_events import KINDS, Event, ShopEvents
 from replication.adapters.admin.kafka_admin import KafkaAdmin
+from replication.adapters.auth.client_config import to_librdkafka
 from replication.adapters.topics.record_writer import Record, RecordWriter
+from replication.config.file.properties import decode, parse_properties
 from replication.errors import ClusterRejected, ReplicationError
 from replication.planning.apply import apply_actions
 from replication.planning.topics import CreateTopic, DesiredTopic, TargetTopics, plan_topics
@@ -69,9 +72,8 @@ def origin_of(key: bytes | None, headers: Iterable[tuple[str, bytes | None]]) ->
     return (dict(headers).get(_ORIGIN_HEADER) or b"").decode(errors="replace")
 
 
-def write(bootstrap: str, load: Load) -> None:
+def write(client: Mapping[str, Any], load: Load) -> None:
     """Write exactly the records of ``load``; return when all are acked. Its topics must exist."""
-    client = {"bootstrap.servers": bootstrap}
     writers = {
         topic: RecordWriter(client, compression)
         for compression, topic in zip(_compressions(), load.topics, strict=False)
@@ -144,13 +146,17 @@ def main(
     seed: Annotated[
         int, typer.Option(help="Seed of the events; equal seeds yield equal events.")
     ] = 1,
+    command_config: Annotated[
+        Path | None, typer.Option(help="File with the Java properties of a client.")
+    ] = None,
 ) -> None:
     """Write the orders, payments, customers and clicks of a web shop until stopped."""
     ending = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: ending.set())
-    client = {"bootstrap.servers": bootstrap}
     try:
+        login = {} if command_config is None else _java_properties(command_config)
+        client = to_librdkafka({**login, "bootstrap.servers": bootstrap})
         create_topics(client, KINDS, partitions)
         traffic = EventProducer(client, rate, seed)
         _log.info("producer started", cluster=bootstrap, rate=rate, topics=list(KINDS))
@@ -159,6 +165,10 @@ def main(
         _log.error("producer failed", problem=str(error))
         sys.exit(1)
     _log.info("producer stopped", records=traffic.sent)
+
+
+def _java_properties(file: Path) -> dict[str, str]:
+    return {each.key: each.value for each in parse_properties(decode(file.read_bytes()))}
 
 
 def _send(writer: RecordWriter, event: Event, partition: int) -> None:

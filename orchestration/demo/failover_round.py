@@ -165,7 +165,7 @@ class FailoverRound(Smoke):
             self._ending.wait(0.5)
 
     def _write(self, cluster: str, seed: int) -> int:
-        write(self.staged.servers(cluster), Load(TOPICS, PARTITIONS, _PORTION, seed, cluster))
+        write(self._client(cluster), Load(TOPICS, PARTITIONS, _PORTION, seed, cluster))
         return _PORTION
 
     @property

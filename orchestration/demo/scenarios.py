@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import permutations
 from typing import TYPE_CHECKING, NamedTuple
 
 from orchestration.flows.names import require_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
+_ENRICHED = "central->analytics.transform"
+_FIELDS = (
+    "order STRING, customer STRING, at BIGINT, "
+    "items ARRAY<STRUCT<article: STRING, count: INT, price: INT>>"
+)
+_TOTAL = "aggregate(value.items, 0, (sum, item) -> sum + item.count * item.price)"
+_STRUCT = f"struct(value.order, value.customer, value.at, {_TOTAL} AS total)"
+# Orders get their total and lose their articles; what a smoke writes gets a mark.
+_HYBRID = (
+    f"{_ENRICHED}.orders/value.format = json",
+    f"{_ENRICHED}.orders/value.schema = {_FIELDS}",
+    f"{_ENRICHED}.orders/select = {_STRUCT} AS value",
+    f"{_ENRICHED}.orders/on.error = dead-letter",
+    f"{_ENRICHED}.smoke-.*/select = concat(cast('enriched ' AS BINARY), value) AS value",
+    "lag.sla.topics = orders",  # so that they are assets
+    "dagster.definitions = orchestration.demo.hybrid_assets",
+)
 _KEEP_NAMES = "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"
 
 
@@ -39,23 +56,28 @@ class Scenario:
     keeps_names: bool
     records: int  # that a smoke writes, all clusters together
     is_about: str
+    security: Mapping[str, str] = field(default_factory=dict)  # how clients log in, by cluster
+    settings: tuple[str, ...] = ()  # further lines of the file
 
     @property
     def circles(self) -> bool:
         """Whether a record could be copied back to its origin."""
         return any(writer in self._reached_from(writer) for writer in self.writers)
 
-    def config(self, servers: Mapping[str, str]) -> str:
-        """Return the configuration file; ``servers``: bootstrap servers by cluster."""
+    def config(self, connections: Iterable[str]) -> str:
+        """Return the configuration file; ``connections``: its lines of how to connect."""
         lines = [
             f"# Written by `isthmus demo` at every start: {self.is_about}.",
             f"clusters = {', '.join(self.clusters)}",
-            *(f"{each}.bootstrap.servers = {servers[each]}" for each in self.clusters),
+            *(line.rstrip() for line in connections),
         ]
         for source, target in self.links:
-            lines += [f"{source}->{target}.enabled = true", f"{source}->{target}.topics = .*"]
+            lines += [
+                f"{source}->{target}.enabled = true",
+                f"{source}->{target}.topics = .*",
+            ]
         lines += [f"replication.policy.class = {_KEEP_NAMES}"] if self.keeps_names else []
-        return "\n".join([*lines, "replication.factor = 1", ""])
+        return "\n".join([*lines, *self.settings, "replication.factor = 1", ""])
 
     def copies(self) -> Iterator[Copy]:
         """Yield the copies that must exist at the end: each origin with each cluster it reaches."""
@@ -86,6 +108,10 @@ def _scenarios() -> Iterator[Scenario]:
     yield Scenario("merge", (*sites, "central"), tuple(Link(each, "central") for each in sites),
                    sites, keeps_names=True, records=300_000,
                    is_about="the same topics of three clusters into one")  # fmt: skip
+    logins = dict(zip((*sites, "central"), ("sasl_ssl", "mtls", "oauth", "sasl_ssl"), strict=True))
+    yield Scenario("secure", (*sites, "central"), tuple(Link(each, "central") for each in sites),
+                   sites, keeps_names=True, records=150_000, security=logins,
+                   is_about="as merge, with logins: SCRAM, a certificate, a token")  # fmt: skip
     both = ("east", "west")
     yield Scenario("active-active", both, (Link(*both), Link(*both[::-1])), both,
                    keeps_names=True, records=200_000,
@@ -93,6 +119,13 @@ def _scenarios() -> Iterator[Scenario]:
     yield Scenario("mesh", three, tuple(Link(*each) for each in permutations(three, 2)), three,
                    keeps_names=True, records=300_000,
                    is_about="three clusters, each into both others, same topics")  # fmt: skip
+    regions = ("berlin", "lisbon")
+    merged = tuple(Link(each, "central") for each in regions)
+    yield Scenario("hybrid", (*regions, "central", "analytics"),
+                   (*merged, Link("central", "analytics")), regions, keeps_names=True,
+                   records=100_000, settings=_HYBRID,
+                   is_about="regions into one cluster; enriched by Spark SQL into a further topic "
+                   "and Parquet")  # fmt: skip
     ring = zip(three, (*three[1:], three[0]), strict=True)
     yield Scenario("ring", three, tuple(Link(*each) for each in ring), three,
                    keeps_names=True, records=300_000,

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from orchestration.demo.scenarios import Scenario
     from orchestration.demo.smoke_verdict import Verdict
     from orchestration.flows.status_view import FlowView
+    from replication.adapters.auth.client_settings import ClientSettings
     from replication.supervision.driver_supervision import Application
 
     Views = tuple[FlowView, ...]
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 TOPICS = ("smoke-a", "smoke-b", "smoke-c")
 PARTITIONS = 4
 _PATIENCE_S = 60.0
-_RETURN_S = 120.0  # a machine may be busy with other things
+_START_S = _RETURN_S = 120.0  # a machine may be busy with other things
 _LOOK_S = 0.1
 _PORTIONS = 40  # half a second apart
 _COPIES = "pyspark.worker"  # in the command of a process that runs tasks; others only plan
@@ -79,7 +80,7 @@ class Smoke:
         self._wait(
             lambda views: all(each.health.state == "RUNNING" for each in views),
             "starting the flows",
-            _PATIENCE_S * (1 + len(self.session.applications)),
+            _START_S * (1 + len(self.session.applications)),
         )
 
     def copy_during_kills(self) -> None:
@@ -107,7 +108,7 @@ class Smoke:
             portion, rest = divmod(records, _PORTIONS)
             size = portion + (rest if number == _PORTIONS - 1 else 0)
             seed = number * len(self.written) + place
-            write(self.staged.servers(name), Load(TOPICS, PARTITIONS, size, seed, name))
+            write(self._client(name), Load(TOPICS, PARTITIONS, size, seed, name))
 
     def _time_recovery(self, app: Application) -> None:
         """Measure until the driver that replaces the killed one has copied records."""
@@ -189,8 +190,8 @@ class Smoke:
                 )
             time.sleep(_LOOK_S)
 
-    def _client(self, cluster: str) -> dict[str, str]:
-        return {"bootstrap.servers": self.staged.servers(cluster)}
+    def _client(self, cluster: str) -> ClientSettings:
+        return self.staged.client(cluster)
 
 
 class Reached(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from orchestration.demo.event_producer import origin_of
 from orchestration.flows.comparison.compared_partition import TopicPair
@@ -34,7 +34,7 @@ class Verdict(NamedTuple):
 
 def compare_all(
     scenario: Scenario,
-    clients: Mapping[str, Mapping[str, str]],
+    clients: Mapping[str, Mapping[str, Any]],
     topics: Sequence[str],
     written: Mapping[str, int],
 ) -> Verdict:

@@ -1,9 +1,17 @@
 """A failback as an operator carries it out: clients return to a source that was lost.
 
+``deleted_topic``: What goes with a topic that is deleted on the source: records that it alone has,
+    and offsets
 ``failback``: Plans and carries out a failback: clients return to a source that was lost and is back
+``new_topics``: Lets both flows begin in the topics that a failback has created anew on the source
+``objections``: What stands against the deletion of a topic on the source, to fill it anew from its
+    copy
 ``report``: What a failback tells: what stands against it, and the tail of each partition
 ``steps``: The steps of a failback on the flow's clusters; each may run twice
 ``tail_export``: Writes a diverged tail to files, by a bounded Spark job in a process of its own
+``tails``: A failback's flows, and the tail of each partition as it was found and as it is now
+``topic_recreation``: Deletes the topics of a tail on the source, creates them as they were, and
+    places groups
 
 May import: ``orchestration.recovery`` and ``orchestration.flows``.
 """

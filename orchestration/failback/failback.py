@@ -5,20 +5,28 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from orchestration.failback.deleted_topic import only_here
+from orchestration.failback.objections import Objections
 from orchestration.failback.report import FailbackReport
 from orchestration.failback.steps import FailbackSteps
 from replication.errors import ClusterRejected, ConfigError
 from replication.model import TopicPartition
 from replication.naming.selection import TopicSelector
 from replication.offsets.flow_offsets import other_topic
-from replication.recovery.failback import DRAIN, SINCE, FailbackOptions, failback_steps
+from replication.recovery.failback import (
+    DRAIN,
+    SINCE,
+    FailbackOptions,
+    failback_steps,
+    with_deleted,
+)
 from replication.recovery.procedure import DONE, FAILBACK, newest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from replication.recovery.procedure import StepPlan
-    from replication.state import Operation, ProvenPosition
+    from replication.state import DivergedTail, Operation, ProvenPosition
 
 
 @dataclass(slots=True)
@@ -41,11 +49,20 @@ class Failback(FailbackSteps):
     def preview(self) -> FailbackReport:
         """Return what stands against it, and the tail as it is now; change nothing."""
         if (last := self.unfinished()) is not None:
-            return FailbackReport(self.flow.name, tails=self.tails(last))
+            tails, options = self.tails(last), FailbackOptions.of(last)
+            deleted = _to_delete(tails) if options.truncates else ()
+            return FailbackReport(self.flow.name, tails=tails, deleted=deleted)
         positions = self.proven(self._since().id)
-        found = tuple(self._problems(positions))
-        tails = () if found else self.tails_now(positions)
-        return FailbackReport(self.flow.name, found, tails)
+        found = tuple(self._all_problems(positions))
+        if found:
+            return FailbackReport(self.flow.name, found)
+        tails = self.tails_now(positions)
+        if not self.options.truncates:
+            return FailbackReport(self.flow.name, tails=tails)
+        deleted = _to_delete(tails)
+        alone = only_here(self, [each for each in positions if each.topic in deleted])
+        more = sum(each.end - each.start for ranges in alone.values() for each in ranges)
+        return FailbackReport(self.flow.name, tails=tails, deleted=deleted, only_here=more)
 
     def carry_out(self, *, prepare: bool = False) -> FailbackReport:
         """Carry out the steps that are left; ``prepare``: those before clients have to move.
@@ -55,15 +72,23 @@ class Failback(FailbackSteps):
         options = self.options.stored()
         if self.unfinished() is None:
             since = self._since()
-            if problems := list(self._problems(self.proven(since.id))):
+            if problems := list(self._all_problems(self.proven(since.id))):
                 raise ClusterRejected("; ".join(problems))
             options[SINCE] = since.id
         operation = self.operator.take(self.VERB, options, writable=self.flow.target)
+        if agreed := self.options.delete - FailbackOptions.of(operation).delete:
+            agreed |= FailbackOptions.of(operation).delete
+            operation = self.operator.amend(options=with_deleted(operation.options, agreed))
         self.options = FailbackOptions.of(operation)
         done = self.operator.carry_out(self.steps(), self.works(), until=DRAIN if prepare else "")
         return FailbackReport(
             self.flow.name, tails=self.tails(done), moved=self.moved, operation=done
         )
+
+    def agreed(self) -> frozenset[str]:
+        """Return the topics that somebody agreed to delete, in a failback to be finished."""
+        last = self.unfinished()
+        return frozenset() if last is None else FailbackOptions.of(last).delete
 
     def undo(self) -> str:
         """Raise ConfigError: there is nothing to take back."""
@@ -90,10 +115,17 @@ class Failback(FailbackSteps):
         self.reader.run(self.reader.source.refresh({each.topic for each in positions}))
         kept = {each.topic for each in positions if each.topic == each.target_topic}
         unselected = kept - set(self._selected_back(kept))
+        half_made = {each.topic for each in self.half_made()} if positions else set()
         for each in positions:
             where = TopicPartition(each.topic, each.partition)
             anchor = anchors[where]
-            if other_topic("source", self.reader.source, each.topic, anchor.source_topic_id):
+            if each.topic in half_made:
+                if not self.options.truncates:
+                    yield (
+                        f"{each.topic} was deleted on {self.flow.source} by a failback that was "
+                        "given up: --tail truncate goes on with it"
+                    )
+            elif other_topic("source", self.reader.source, each.topic, anchor.source_topic_id):
                 yield (
                     f"{where} on {self.flow.source} is not in the topic that {self.flow.name} "
                     f"copied: it was deleted or recreated. What {self.flow.target} has is not "
@@ -104,6 +136,19 @@ class Failback(FailbackSteps):
         if not positions:
             yield f"{self.flow.name} has copied nothing: there is nothing to fail back"
 
+    def _all_problems(self, positions: tuple[ProvenPosition, ...]) -> Iterator[str]:
+        """Yield also what stands against the deletion of topics with a tail."""
+        found = list(self._problems(positions))
+        yield from found
+        if not found and self.options.truncates:
+            deleted = _to_delete(self.tails_now(positions))
+            yield from Objections(self.flow, self.back, self.config).to(deleted, positions)
+
     def _selected_back(self, topics: set[str]) -> Iterator[str]:
         selector = TopicSelector.for_flow(self.back, self.config.clusters)
         yield from selector.selected(sorted(topics))
+
+
+def _to_delete(tails: Sequence[DivergedTail]) -> tuple[str, ...]:
+    """Return the topics that have a tail, in order."""
+    return tuple(sorted({each.topic for each in tails if each.records}))

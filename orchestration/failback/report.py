@@ -18,13 +18,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FailbackReport:
-    """The tails of a flow's partitions; ``moved``: what the switchover back found."""
+    """The tails of a flow's partitions; ``moved``: what the switchover back found.
+
+    ``deleted``: topics that are deleted on the source, and created anew. ``only_here``: how many of
+    their offsets the copies lack beside the tail.
+    """
 
     flow: str
     problems: tuple[str, ...] = ()
     tails: tuple[DivergedTail, ...] = ()
     moved: SwitchoverReport | None = None
     operation: Operation | None = None
+    deleted: tuple[str, ...] = ()
+    only_here: int = 0
 
     @property
     def records(self) -> int:
@@ -42,6 +48,8 @@ class FailbackReport:
             "operation": None if self.operation is None else operation_json(self.operation),
             "problems": list(self.problems),
             "tail_records": self.records,
+            "deleted_topics": list(self.deleted),
+            "only_at_source": self.only_here,
             "partitions": [asdict(each) for each in self.tails],
             "switchover": None if self.moved is None else self.moved.as_json(),
         }
@@ -61,5 +69,16 @@ class FailbackReport:
                     f"  {each.topic}-{each.partition}: {counted(each.records, 'record')} from "
                     f"offset {each.first} on{doubt}"
                 )
+        for topic in self.deleted:
+            yield (
+                f"{topic} is deleted on the source, and filled again from its copy, which is the "
+                "only one until then"
+            )
+        if self.only_here:
+            yield (
+                f"of these topics the source has {counted(self.only_here, 'offset')} that no copy "
+                "has, beside the tail: retention, a later start or losses left them there; they "
+                "are exported with it"
+            )
         if self.moved is not None:
             yield from self.moved.lines()

@@ -2,51 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from orchestration.failback.deleted_topic import only_here
 from orchestration.failback.tail_export import export_tail
+from orchestration.failback.tails import FailbackTails
+from orchestration.failback.topic_recreation import TopicRecreation
 from orchestration.flows.intents import signature, write_intent
 from orchestration.flows.observe import now_ms
-from orchestration.recovery.flow_operation import FlowOperation, opened
-from orchestration.recovery.source_clients import wait_until_copied
-from orchestration.recovery.switchover import Switchover
-from replication.errors import ConfigError
 from replication.model import Desired, TopicPartition
 from replication.planning.explain import counted
-from replication.recovery.diverged_tail import TailOffsets, find_tail
-from replication.recovery.failback import DRAIN, SINCE, FailbackOptions, kept_tail
+from replication.recovery.failback import DRAIN, SINCE, kept_tail
 from replication.recovery.procedure import DONE, stopped_by
 from replication.recovery.switchover import SWITCHOVER
-from replication.state import DivergedTail, anchors_topic, offsets_topic, status_topic
+from replication.state import anchors_topic, offsets_topic, status_topic
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from contextlib import AbstractContextManager
 
     from orchestration.recovery.operator import Work
     from orchestration.recovery.switchover_report import SwitchoverReport
-    from replication.settings.sections import Flow
-    from replication.state import Operation, ProvenPosition, Stored
+    from replication.state import Operation, Stored
 
 
 @dataclass(slots=True)
-class FailbackSteps(FlowOperation):
+class FailbackSteps(FailbackTails):
     """What each step of a failback does. All raise ReplicationError where one cannot succeed."""
 
-    options: FailbackOptions = field(default_factory=FailbackOptions)
     moved: SwitchoverReport | None = None  # what the switchover found, if it was carried out
-
-    @property
-    def back(self) -> Flow:
-        """The flow from the target to the source. Raises ConfigError if the file has none."""
-        if (back := self.config.flow_back(self.flow)) is not None:
-            return back
-        name = f"{self.flow.target}->{self.flow.source}"
-        raise ConfigError(
-            f"{self.config.path} has no flow {name}, by which {self.flow.source} gets what clients "
-            f"wrote on {self.flow.target}: add {name}.enabled = true and its topics, and run it"
-        )
 
     def works(self) -> Mapping[str, Work]:
         """Return what carries out each step, by its name."""
@@ -55,44 +39,15 @@ class FailbackSteps(FlowOperation):
             "export tail": self._export_tail,
             "merge tail": lambda _: f"{self.flow.name} will copy the tail once it runs",
             "keep tail": self._keep_tail,
+            "note topics": lambda operation: TopicRecreation(self).note(operation),
+            "recreate topics": lambda operation: TopicRecreation(self).recreate(operation),
             "resume": self._resume_both,
             DRAIN: self._drain,
             "switch over": self._switch_over,
+            "set groups": self._set_groups,
+            "set other groups": lambda operation: TopicRecreation(self).set_groups(operation),
             "close target": self._close,
         }
-
-    def tails(self, operation: Operation) -> tuple[DivergedTail, ...]:
-        """Return the tails that an operation found."""
-        found = self._records(DivergedTail)
-        return tuple(each for each in found if each.operation == operation.id)
-
-    def look_for_tails(
-        self, positions: tuple[ProvenPosition, ...]
-    ) -> dict[TopicPartition, TailOffsets]:
-        """Return the tail of each partition as it is now, in order."""
-        anchors = self.reader.look().anchors
-        found = {}
-        self.reader.run(self.reader.source.refresh({each.topic for each in positions}))
-        for each in sorted(positions, key=lambda p: (p.topic, p.partition)):
-            where = TopicPartition(each.topic, each.partition)
-            begin = anchors[where].source or 0
-            tail = find_tail(self.reader.source_log(where), begin, max(0, each.source - begin))
-            found[where] = self.reader.run(tail)
-        return found
-
-    def tails_now(
-        self, positions: tuple[ProvenPosition, ...], operation: str = ""
-    ) -> tuple[DivergedTail, ...]:
-        """Return the records of the tails as they are now."""
-        found = self.look_for_tails(positions)
-        pairs = [(each, found[TopicPartition(each.topic, each.partition)]) for each in positions]
-        return tuple(
-            DivergedTail(
-                self.flow.name, operation, each.topic, each.partition,
-                tail.first, tail.end, tail.records, each.whole,
-            )
-            for each, tail in pairs
-        )  # fmt: skip
 
     def _find_tail(self, operation: Operation) -> str:
         tails = self.tails_now(self.proven(operation.options[SINCE]), operation.id)
@@ -102,7 +57,14 @@ class FailbackSteps(FlowOperation):
         return f"{counted(records, 'record')} of {counted(parts, 'partition')} are the tail"
 
     def _export_tail(self, operation: Operation) -> str:
-        found = self.look_for_tails(self.proven(operation.options[SINCE]))
+        positions = self.proven(operation.options[SINCE])
+        found = self.look_for_tails(positions)
+        if self.options.truncates:  # all that the source alone has goes with the topic
+            topics = {where.topic for where, tail in found.items() if tail.records}
+            for where, ranges in only_here(
+                self, [p for p in positions if p.topic in topics]
+            ).items():
+                found[where].ranges = [*ranges, *found[where].ranges]
         return export_tail(self.config, self.flow, found, self.options.export)
 
     def _keep_tail(self, operation: Operation) -> str:
@@ -123,7 +85,7 @@ class FailbackSteps(FlowOperation):
     def _resume_both(self, operation: Operation) -> str:
         by = f"{signature()}, {stopped_by(operation)}"
         write_intent(self.flow, Desired.RUN, self.clusters, by=by)
-        with self._way_back() as work:
+        with self.way_back() as work:
             last = work.operator.last()
             if last is not None and last.writable == self.flow.source:  # clients have left it
                 work.operator.end_undone(last)
@@ -132,19 +94,22 @@ class FailbackSteps(FlowOperation):
 
     def _drain(self, _: Operation) -> str:
         limit_s = self.options.moves.timeout_s
-        told = (wait_until_copied(each, self.config, limit_s) for each in (self.flow, self.back))
-        return "; ".join(told)
+        return "; ".join(self.copied(each, limit_s) for each in (self.flow, self.back))
 
     def _switch_over(self, operation: Operation) -> str:
-        with self._way_back() as work:
+        with self.way_back() as work:
             last = work.operator.last()
             if last is None or not _is_ours(last, operation, self.flow.source):
                 work.options = self.options.moves
                 self.moved = work.carry_out()
         return f"clients move to {self.flow.source}: point producers and consumers there"
 
-    def _way_back(self) -> AbstractContextManager[Switchover]:
-        return opened(Switchover, self.back, self.config, self.clusters, self.operator.say)
+    def _set_groups(self, _: Operation) -> str:
+        """Set the groups' offsets on the source once; the running flow goes on with them."""
+        from replication.adapters.offset_reader import opened_sync  # noqa: PLC0415 - on first use
+
+        with opened_sync(self.back, self.config) as (sync, _reader):
+            return f"{sync.sync(strict=True)}; clients of both clusters go on"
 
     def _close(self, _: Operation) -> str:
         self.operator.amend(writable="")

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from orchestration.services.spark_job import run_job
 from replication.errors import ReplicationError
 from replication.planning.explain import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+    from typing import Any
 
     from replication.model import TopicPartition
     from replication.recovery.diverged_tail import TailOffsets
@@ -40,6 +38,18 @@ def export_tail(
     ]
     if not parts:
         return "there is nothing to export"
+    export_records(config, flow, parts, directory)
+    records = sum(each.records for each in tails.values())
+    return f"{counted(records, 'record')} in {directory}/parquet and {directory}/json"
+
+
+def export_records(
+    config: Config, flow: Flow, parts: Sequence[Mapping[str, Any]], directory: Path
+) -> None:
+    """Write records to a directory, replacing what is there; ``parts``: see the job.
+
+    Raises ReplicationError.
+    """
     request = {
         "config": str(Path(config.path).absolute()),
         "flow": flow.name,
@@ -50,15 +60,11 @@ def export_tail(
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)  # it holds records
     except OSError as error:
         raise ReplicationError(
-            f"the tail cannot be written to {directory}: {error.strerror}; name another directory"
+            f"the records cannot be written to {directory}: {error.strerror}; name another "
+            "directory"
         ) from error
-    with tempfile.NamedTemporaryFile("w", prefix="isthmus-", suffix=".json") as file:
-        json.dump(request, file)
-        file.flush()
-        command = [sys.executable, "-m", _JOB, file.name]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        why = done.stderr.strip().splitlines() or ["it ended without a word"]
-        raise ReplicationError(f"the tail was not exported to {directory}: {why[-1]}")
-    records = sum(each.records for each in tails.values())
-    return f"{counted(records, 'record')} in {directory}/parquet and {directory}/json"
+    run_job(_JOB, request, _unread, f"the records were not exported to {directory}")
+
+
+def _unread(_: str) -> None:
+    """The job has nothing to tell."""

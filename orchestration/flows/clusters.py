@@ -12,7 +12,6 @@ import time
 from typing import TYPE_CHECKING
 
 from replication.errors import ClusterUnavailable, ReplicationError
-from replication.model import TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -51,7 +50,7 @@ class KafkaClusters:
         key = self._use((flow.name, "target"), properties)
         if key not in self._stores:
             store = StateStore(to_librdkafka(properties), flow.state_replication_factor)
-            self._stores[key] = FollowingStore(store, self._admin(key, properties))
+            self._stores[key] = FollowingStore(store)
         return self._stores[key]
 
     def source(self, flow: Flow) -> Ends:
@@ -85,9 +84,8 @@ class KafkaClusters:
 class FollowingStore:
     """A StateStore that keeps the records it read, and then reads only new ones."""
 
-    def __init__(self, store: StateStore, admin: KafkaAdmin) -> None:
+    def __init__(self, store: StateStore) -> None:
         self._store = store
-        self._admin = admin
         self._tails: dict[Wanted, tuple[StateTail, float]] = {}  # with the time when it began
         self._known: dict[Wanted, dict[bytes, Stored]] = {}
         self._lock = threading.Lock()
@@ -130,13 +128,23 @@ class FollowingStore:
         """Return the id of the cluster that answers."""
         return self._store.cluster_id()
 
+    def reconnect(self) -> None:
+        """Forget what was read, and the brokers that the clients have learned."""
+        self._store.reconnect()
+        if not self._lock.acquire(timeout=BUSY_S):
+            return  # the read that has not finished fails, and forgets by itself
+        try:
+            for each in list(self._tails):
+                self._forget(each)
+        finally:
+            self._lock.release()
+
     def _tail(self, wanted: Wanted) -> StateTail | None:
         tail, began = self._tails.get(wanted, (None, 0.0))
         if tail is not None and time.monotonic() - began < REREAD_S:
             return tail
         self._forget(wanted)
-        first = TopicPartition(wanted[0], 0)
-        if first not in self._admin.end_offsets([first]):
+        if not self._store.exists(wanted[0]):
             return None
         self._tails[wanted] = (self._store.tail(*wanted), time.monotonic())
         self._known[wanted] = {}

@@ -21,7 +21,9 @@ from replication.recovery.procedure import standing as standing_of
 from replication.state import (
     AbsentTopic,
     Anchor,
+    BatchRun,
     ClusterIds,
+    Drill,
     FlowStatus,
     GroupPositions,
     Intent,
@@ -29,6 +31,7 @@ from replication.state import (
     Operation,
     Stored,
     TaskReport,
+    Verification,
     anchors_topic,
     offsets_topic,
     status_topic,
@@ -50,10 +53,13 @@ from replication.supervision.recovery_point import (
     selected_groups,
     unplaced,
 )
+from replication.supervision.settings_check import in_force
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from replication.adapters.followed_file import Reading
+    from replication.client.cluster_ids import Verify
     from replication.settings.sections import Flow
     from replication.supervision.driver_supervision import Application
 
@@ -79,12 +85,18 @@ class Store(Protocol):
     def cluster_id(self) -> str:
         """Return the id of the cluster that answers."""
 
+    def reconnect(self) -> None:
+        """Forget the brokers that it has learned: they are another cluster's."""
+
 
 class Ends(Protocol):
     """End offsets of a source; see ``adapters.admin.kafka_admin``."""
 
     def cluster_id(self) -> str:
         """Return the id of the cluster that answers."""
+
+    def reconnect(self) -> None:
+        """Forget the brokers that it has learned: they are another cluster's."""
 
     def end_offsets(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]:
         """Return the readable end of each partition that has a leader."""
@@ -114,7 +126,8 @@ class Processes(Protocol):
 class FlowLook:
     """What one look at a flow found.
 
-    ``groups`` are the stored offsets of the selected groups at the source.
+    ``groups`` are the stored offsets of the selected groups at the source. ``drill`` is the last
+    good one, ``verification`` the last one.
     """
 
     flow: Flow
@@ -122,6 +135,8 @@ class FlowLook:
     ends: Mapping[TopicPartition, int] = field(default_factory=dict)
     tasks: tuple[TaskReport, ...] = ()
     groups: tuple[GroupPositions, ...] = ()
+    drill: Drill | None = None
+    verification: Verification | None = None
 
     @property
     def health(self) -> Health:
@@ -151,6 +166,12 @@ class FlowLook:
         """Why lag is not known: the clusters that did not answer. None: both answered."""
         silent = (self.seen.target_silence, self.seen.source_silence)
         return "; ".join(each for each in silent if each is not None) or None
+
+    def follows(self, reading: Reading) -> tuple[bool, str]:
+        """Return whether the flow's driver follows the file as it was just read, and the reason."""
+        status = self.seen.status if has_driver(self.seen) else None
+        last = (reading.problem, reading.fingerprint, reading.read_ms)
+        return in_force(*last, status, self.seen.now_ms)
 
     def lag(
         self,
@@ -213,7 +234,7 @@ def look_at(
         found = _read_target(flow, clusters.store(flow))
         ids = stored_ids(flow.name, found) or ClusterIds(flow.name)
         known.learn(known_ids(ids, local or ClusterIds(flow.name)))
-        known.verify_target(clusters.store(flow).cluster_id())
+        _require_same(clusters.store(flow), known.verify_target)
         stored = found
     except WrongCluster as error:
         wrong_cluster = target_silence = str(error)
@@ -222,7 +243,7 @@ def look_at(
     anchors = with_absent(_anchors(stored), _absent(stored))
     try:
         # Before the ends: a silent source is asked for one answer only, or the look takes too long.
-        known.verify_source(clusters.source(flow).cluster_id())
+        _require_same(clusters.source(flow), known.verify_source)
         ends = _read_source(flow, clusters, anchors)
         anchors = standing(anchors, ends)
     except WrongCluster as error:
@@ -251,8 +272,28 @@ def look_at(
         wrong_cluster=wrong_cluster,
         recovery=standing_of(last, flow.target),
         open_since=open_since(last, flow.target),
+        is_batch=flow.is_batch,
+        run=next((each for each in stored if isinstance(each, BatchRun)), None),
+        batch_max_age=flow.batch_max_age,
     )
-    return FlowLook(flow, seen, ends, _tasks(stored), _groups(flow, stored))
+    return FlowLook(
+        flow,
+        seen,
+        ends,
+        _tasks(stored),
+        _groups(flow, stored),
+        _good_drill(stored),
+        next((each for each in stored if isinstance(each, Verification)), None),
+    )
+
+
+def _require_same(client: Store | Ends, verify: Verify) -> None:
+    """Raise WrongCluster if ``client`` has reached another cluster; the next look finds the way."""
+    try:
+        verify(client.cluster_id())
+    except WrongCluster:
+        client.reconnect()
+        raise
 
 
 def look_here(flow: Flow, app: Application, clusters: Clusters, processes: Processes) -> FlowLook:
@@ -301,6 +342,10 @@ def _groups(flow: Flow, stored: Iterable[Stored]) -> tuple[GroupPositions, ...]:
     return selected_groups(groups, flow.selection)
 
 
+def _good_drill(stored: Iterable[Stored]) -> Drill | None:
+    return next((each for each in stored if isinstance(each, Drill) and each.good), None)
+
+
 def _operations(stored: Iterable[Stored]) -> Iterable[Operation]:
     return (each for each in stored if isinstance(each, Operation))
 
@@ -322,7 +367,14 @@ def _read_source(
         TopicPartition(each.topic, each.partition) for each in anchors if each.state not in ABSENT
     ]
     source = clusters.source(flow)  # also without partitions: it may be known to be silent
-    return source.end_offsets(partitions) if partitions else {}
+    ends = source.end_offsets(partitions) if partitions else {}
+    bounds = flow.copying.until_offsets  # a flow that ends there is not behind what comes later
+    return {each: min(end, _bound(bounds, each, end)) for each, end in ends.items()}
+
+
+def _bound(bounds: Mapping[str, Mapping[int, int]], where: TopicPartition, end: int) -> int:
+    named = bounds.get(where.topic)
+    return end if named is None else named.get(where.partition, 0)
 
 
 def in_time(

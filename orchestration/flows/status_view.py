@@ -8,18 +8,21 @@ from typing import TYPE_CHECKING, Any
 from orchestration.flows.answers import Answers
 from orchestration.flows.clusters import KafkaClusters
 from orchestration.flows.observe import FlowLook, LagWatch, in_time, look_here, now_ms
+from replication.config.changes import is_same
 from replication.model import PartitionState, TopicPartition
 from replication.supervision.driver_supervision import applications
 from replication.supervision.flow_figures import CounterSample, Rate, rate, sample
-from replication.supervision.health import Health
+from replication.supervision.health import Health, has_driver
 from replication.supervision.lag import PartitionLag
 from replication.supervision.recovery_point import RecoveryPoint
+from replication.supervision.settings_check import is_older
 
 if TYPE_CHECKING:
     from orchestration.flows.observe import Clusters
     from orchestration.services.launcher import Launcher
+    from replication.adapters.followed_file import FollowedFile, Reading
     from replication.settings.sections import Config
-    from replication.state import Anchor
+    from replication.state import Anchor, FlowStatus
     from replication.supervision.lag import FlowLag
     from replication.supervision.recovery_point import MissingRecords
 
@@ -55,6 +58,13 @@ class FlowView:
     health: Health
     topics: tuple[TopicView, ...] = ()
     point: RecoveryPoint = field(default_factory=RecoveryPoint)
+    in_force: tuple[bool, str] = (True, "")  # whether the driver follows the file, and why not
+    is_older: bool = False  # its settings are others than the file's
+
+    @property
+    def mode(self) -> str | None:
+        """``stream`` or ``batch``. None: its clusters did not answer in time."""
+        return self.look.flow.mode if self.look else None
 
     @property
     def records(self) -> int:
@@ -65,22 +75,38 @@ class StatusView:
     """Reads all flows of a configuration repeatedly; keeps counters, to compute rates."""
 
     def __init__(
-        self, config: Config, launcher: Launcher, clusters: Clusters | None = None
+        self,
+        config: Config,
+        launcher: Launcher,
+        clusters: Clusters | None = None,
+        file: FollowedFile | None = None,
     ) -> None:
+        """``file``: is looked at each time, so that an edit of it is followed, and told of."""
+        self._launcher = launcher
+        self._given = clusters
+        self._file = file
+        self._reading: Reading | None = None
+        self._use(config)
+        self._lag = LagWatch()
+        self._history: dict[tuple[str, str], list[CounterSample]] = {}
+
+    def _use(self, config: Config) -> None:
+        self._config = config
         self._flows = [
             (config.flow(name), app) for app in applications(config) for name in app.flows
         ]
-        self._launcher = launcher
-        self._answers = Answers(flow for flow, _ in self._flows if clusters is None)
-        self._clusters = clusters or KafkaClusters(self._answers.require)
-        self._lag = LagWatch()
-        self._history: dict[tuple[str, str], list[CounterSample]] = {}
+        self._answers = Answers(flow for flow, _ in self._flows if self._given is None)
+        self._clusters = self._given or KafkaClusters(self._answers.require)
 
     def look(self) -> tuple[FlowView, ...]:
         """Read every flow now. Takes as long as the slowest cluster, at most LOOK_S.
 
         A cluster that has not answered yet is asked whether it does, at most 10 s, before that.
         """
+        if self._file is not None:
+            self._reading = self._file.look()
+            if not is_same(self._config, self._reading.config):
+                self._use(self._reading.config)
         self._answers.ask()
         looks = in_time(
             lambda each: look_here(*each, self._clusters, self._launcher),
@@ -95,7 +121,8 @@ class StatusView:
     def _view(self, name: str, look: FlowLook | None) -> FlowView:
         if look is None:
             reason = f"its clusters did not answer within {LOOK_S:g} s"
-            return FlowView(name, None, Health("UNKNOWN", healthy=False, reason=reason))
+            unknown = Health("UNKNOWN", healthy=False, reason=reason)
+            return FlowView(name, None, unknown, in_force=self._in_force(None))
         lag = self._lag.lag(look)
         point = look.recovery_point(lag)
         anchors = look.seen.anchors
@@ -109,7 +136,22 @@ class StatusView:
                 for topic in topics
             ),
             point,
+            self._in_force(look),
+            self._is_older(look),
         )
+
+    def _in_force(self, look: FlowLook | None) -> tuple[bool, str]:
+        if self._reading is None:
+            return True, ""
+        if look is None:
+            return not self._reading.problem, self._reading.problem
+        return look.follows(self._reading)
+
+    def _is_older(self, look: FlowLook) -> bool:
+        status = look.seen.status if has_driver(look.seen) else None
+        if self._reading is None or status is None:
+            return False
+        return is_older(self._reading.fingerprint, status)
 
     def _topic(
         self, flow: str, anchors: tuple[Anchor, ...], lag: FlowLag, point: RecoveryPoint
@@ -137,6 +179,7 @@ def as_data(views: tuple[FlowView, ...]) -> dict[str, Any]:
     """Return the status as plain data for ``-o json``; its keys are kept for scripts."""
     return {
         "healthy": bool(views) and all(each.health.healthy for each in views),
+        "file_in_force": all(each.in_force[0] for each in views),
         "flows": [_flow_data(each) for each in views],
     }
 
@@ -145,14 +188,21 @@ def _flow_data(view: FlowView) -> dict[str, Any]:
     status = view.look.seen.status if view.look else None
     return {
         "flow": view.name,
+        "mode": view.mode,
         "state": view.health.state,
         "healthy": view.health.healthy,
         "reason": view.health.reason,
+        "file": {
+            "in_force": view.in_force[0],
+            "reason": view.in_force[1],
+            "driver_read_ms": status.config_read_ms if status else None,
+        },
         "desired": str(view.look.seen.desired) if view.look else None,
         "up_s": view.look.alive_s if view.look else None,
         "host": status.host if status else None,
         "pid": status.pid if status else None,
         "generation": status.generation if status else None,
+        "byte_rate": _byte_rate(status) if status else None,
         "records": view.records,
         "recovery_point": view.point.as_data(),
         "duties": [
@@ -166,6 +216,16 @@ def _flow_data(view: FlowView) -> dict[str, Any]:
             for each in (view.look.tasks if view.look else ())
         ],
         "topics": [_topic_data(each) for each in view.topics],
+    }
+
+
+def _byte_rate(status: FlowStatus) -> dict[str, int | None]:
+    """Return what keeps a flow below its budget: throttles of its last epoch in ms, and limits."""
+    return {
+        "throttled_by_source_ms": status.source_throttled_ms,
+        "throttled_by_target_ms": status.target_throttled_ms,
+        "backed_off_to": status.backed_off_to or None,
+        "disk_limit": status.disk_limit or None,
     }
 
 

@@ -5,6 +5,8 @@
     twice
 ``group_actions``: Says what a failover does with each position of a group on the target, and why
     some are left
+``home_positions``: Where groups that read renamed copies continue in the originals, when clients
+    come home
 ``operator``: Carries out the steps of an operation, one operator at a time, and records each
 ``readiness``: Says why a flow's clients cannot be moved to its target now
 ``report``: What a failover tells: recovery point and groups, as values and as JSON
@@ -19,5 +21,5 @@
 ``target_cluster``: Makes sure that a target's address leads to the cluster that the flow copied to
 ``write_denial``: Denies everybody to write to topics of a source, and takes that back
 
-May import: ``orchestration.flows``.
+May import: ``orchestration.flows``, ``orchestration.services``.
 """

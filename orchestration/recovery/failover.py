@@ -9,11 +9,14 @@ from orchestration.flows.observe import look_at
 from orchestration.recovery.flow_operation import FlowOperation
 from orchestration.recovery.group_actions import group_actions, on_target
 from orchestration.recovery.report import FailoverReport
-from replication.model import TopicPartition
+from replication.model import NO_PRODUCER_ID, TopicPartition
 from replication.offsets.consumer_groups import CommitGroup
+from replication.offsets.counted_log import CountedLog
+from replication.offsets.offset_map import sync_points_of
 from replication.planning.explain import counted
 from replication.recovery.group_positions import group_positions
 from replication.recovery.procedure import FAILOVER, failover_steps
+from replication.recovery.unshared_log import unshared_end
 from replication.state import AbsentTopic
 from replication.supervision.lag import with_absent
 from replication.supervision.recovery_point import (
@@ -25,7 +28,7 @@ from replication.supervision.recovery_point import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from orchestration.flows.observe import FlowLook
     from replication.recovery.procedure import StepPlan
@@ -93,7 +96,7 @@ class Failover(FlowOperation):
         stored = selected_groups(known.groups.values(), self.flow.selection)
         found = tuple(group_positions(stored, known, by_partition))
         groups = on_target(found, self.reader.target_logs({each.target for each in found}))
-        actions = group_actions(groups, self.sync)
+        actions = group_actions(groups, self.sync, self._unshared({e.target for e in found}))
         if look is not None:
             point = replace(look, groups=stored).recovery_point(look.lag())
         else:
@@ -103,3 +106,26 @@ class Failover(FlowOperation):
             point = recovery_point(without_gone(positions, anchors), stored)
             point = replace(point, unplaced=unplaced(anchors))
         return FailoverReport(self.flow.name, point, groups, actions)
+
+    def _unshared(self, copies: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
+        """Return up to where each copy holds the flow's records alone, if a flow copies back.
+
+        How far a group has read records of the target's clients at the source is known there alone.
+        """
+        if self.config.flow_back(self.flow) is None:
+            return {}
+        self.reader.run(self.reader.target.refresh({each.topic for each in copies}))
+        return {each: self._unshared_end(each) for each in copies}
+
+    def _unshared_end(self, copy: TopicPartition) -> int:
+        known = self.reader.known
+        source = known.source_of(copy)
+        if source is None:
+            return 0
+        own = known.producers - {NO_PRODUCER_ID}
+        others = CountedLog(
+            self.reader.target, copy, lambda batch: batch.producer_id not in own, committed=False
+        )
+        anchor = known.anchors[source]
+        points = sync_points_of(known.points[source].values(), anchor)
+        return self.reader.run(unshared_end(others, points, anchor))

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import time
-from contextlib import aclosing, contextmanager
+from contextlib import aclosing, contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
+from orchestration.flows.batch_run import BatchRunner
 from orchestration.flows.intents import signature, write_intent
 from orchestration.flows.observe import now_ms
 from orchestration.recovery.operator import Operator
+from orchestration.recovery.source_clients import wait_until_copied
+from orchestration.services.home import home
+from orchestration.services.launcher import Launcher
 from replication.client.state_log import StateLog
 from replication.errors import ClusterRejected, ConfigError
 from replication.model import NO_PRODUCER_ID, Desired, FlowState, TopicPartition
@@ -31,14 +36,17 @@ from replication.state import (
     FlowStatus,
     ProducerEntry,
     ProvenPosition,
+    RecreatedTopic,
     anchors_topic,
     status_topic,
 )
+from replication.supervision.driver_supervision import applications
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from orchestration.flows.observe import Clusters
+    from orchestration.services.home import Home
     from replication.adapters.offset_reader import OffsetReader
     from replication.offsets.consumer_groups import CommitGroup
     from replication.offsets.group_sync import GroupSync
@@ -48,7 +56,7 @@ if TYPE_CHECKING:
 _STOP_S = 40.0  # an epoch's end, the last responses, the last anchors
 _SILENT_S = 8.0  # a driver writes its status every second
 _POLL_S = 0.3
-Kept = TypeVar("Kept", FlowStatus, ProvenPosition, DivergedTail)
+Kept = TypeVar("Kept", FlowStatus, ProvenPosition, DivergedTail, RecreatedTopic)
 
 
 @dataclass(slots=True)
@@ -61,6 +69,7 @@ class FlowOperation:
     operator: Operator
     reader: OffsetReader
     sync: GroupSync
+    home: Home = field(default_factory=home, kw_only=True)  # of drivers that are started here
     _fence: FenceResult = field(default_factory=FenceResult, init=False)
 
     VERB: ClassVar[str]
@@ -112,6 +121,23 @@ class FlowOperation:
         return f"{self.flow.target} is closed again, and {self.flow.name} will run within seconds"
 
     # -- steps -------------------------------------------------------------------------------
+
+    def copied(self, flow: Flow, limit_s: float) -> str:
+        """Wait until a flow has copied all; a batch flow that has not is run.
+
+        Not longer than ``limit_s``, but a run ends by itself. Raises ClusterRejected.
+        """
+        if flow.is_batch:
+            with suppress(ClusterRejected):
+                return wait_until_copied(flow, self.config, 0)
+            return f"{self._ran(flow, limit_s)}; {wait_until_copied(flow, self.config, limit_s)}"
+        return wait_until_copied(flow, self.config, limit_s)
+
+    def _ran(self, flow: Flow, limit_s: float) -> str:
+        app = next(each for each in applications(self.config) if flow.name in each.flows)
+        launcher = Launcher(self.home, Path(self.config.path).absolute())
+        runner = BatchRunner(flow, app, self.clusters, launcher, lambda _: None)
+        return runner.run_after_others(limit_s).sentence
 
     def stop_flow(self, operation: Operation) -> str:
         """Stop the flow; wait for its driver, unless it is silent."""
@@ -180,9 +206,7 @@ class FlowOperation:
 
     def commit(self, commits: Sequence[CommitGroup]) -> None:
         """Commit groups' offsets on the target. Raises ClusterRejected if brokers refuse."""
-        refused = self.sync.target.commit(commits)
-        if refused:
-            raise ClusterRejected("; ".join(f"group {g}: {why}" for g, why in refused.items()))
+        require_committed(self.sync.target.commit(commits))
 
     def open_target(self, operation: Operation) -> str:
         """Mark the target as the cluster that clients write to: the point of no return."""
@@ -239,6 +263,12 @@ def opened(
     finally:
         operator.close()
         store.close()
+
+
+def require_committed(refused: Mapping[str, str]) -> None:
+    """Raise ClusterRejected if brokers refused to commit the offsets of groups."""
+    if refused:
+        raise ClusterRejected("; ".join(f"group {g}: {why}" for g, why in refused.items()))
 
 
 async def count_records(log: CountedLog, begin: int) -> int:

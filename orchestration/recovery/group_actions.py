@@ -41,10 +41,15 @@ def _settable(at: GroupPosition, offset: int, log: OffsetRange | str) -> GroupPo
     return replace(at, offset=max(offset, log.start))
 
 
-def group_actions(groups: Sequence[GroupPosition], sync: GroupSync) -> tuple[GroupAction, ...]:
-    """Return what is to be set, and the groups and offsets that are left, with the reason."""
+def group_actions(
+    groups: Sequence[GroupPosition], sync: GroupSync, unshared: Mapping[TopicPartition, int]
+) -> tuple[GroupAction, ...]:
+    """Return what is to be set, and the groups and offsets that are left, with the reason.
+
+    ``unshared``: see ``GroupSync.desired``.
+    """
     translated = [_translated(each) for each in groups]
-    desired = sync.desired(translated)
+    desired = sync.desired(translated, unshared)
     left = [
         offset for each in translated for offset in left_of([each], desired.get(each.group, {}))
     ]

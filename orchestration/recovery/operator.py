@@ -19,6 +19,7 @@ from replication.errors import ClusterRejected
 from replication.recovery.procedure import (
     BEAT_S,
     DONE,
+    DRILL,
     FAILOVER,
     RUNNING,
     UNDONE,
@@ -50,20 +51,29 @@ _POLL_S = 0.25
 
 @dataclass(slots=True)
 class Operator:
-    """One process that carries out an operation on a flow. ``say`` gets a line per event."""
+    """One process that carries out an operation on a flow. ``say`` gets a line per event.
+
+    ``about``: the name under which operations are recorded, if not the flow's: that of its drills.
+    """
 
     flow: Flow
     store: StateStore
     say: Callable[[str], None]
+    about: str = ""
     operation: Operation | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _tail: StateTail | None = None
     _newest: dict[bytes, Stored] = field(default_factory=dict)  # by key
     _log: list[Operation] = field(default_factory=list)  # in the order of the log
 
+    @property
+    def name(self) -> str:
+        """Whose operations these are."""
+        return self.about or self.flow.name
+
     def last(self) -> Operation | None:
         """Return the flow's newest operation; None: it never had one."""
-        return newest(self.operations(), self.flow.name)
+        return newest(self.operations(), self.name)
 
     def operations(self) -> list[Operation]:
         """Return all operations of the flow."""
@@ -82,7 +92,7 @@ class Operator:
                 return
             self._tail = self.store.tail(topic)
         for each in self._tail.catch_up():
-            if getattr(each, "flow", None) == self.flow.name:
+            if getattr(each, "flow", None) == self.name:
                 self._newest[each.key()] = each
                 if isinstance(each, Operation):
                     self._log.append(each)
@@ -96,7 +106,7 @@ class Operator:
     def intent(self) -> Intent:
         """Return the desired state of the flow."""
         mine = (each for each in self.records() if isinstance(each, Intent))
-        return next(mine, Intent(self.flow.name))
+        return next(mine, Intent(self.name))
 
     def take(self, verb: str, options: Mapping[str, str], writable: str = "") -> Operation:
         """Begin an operation, or continue the one that another operator left.
@@ -122,7 +132,7 @@ class Operator:
             mine = found
         else:
             mine = Operation(
-                self.flow.name, uuid.uuid4().hex[:8], verb, RUNNING,
+                self.name, uuid.uuid4().hex[:8], verb, RUNNING,
                 started_ms=now_ms(), options=dict(options), writable=writable,
             )  # fmt: skip
         mine = replace(
@@ -157,7 +167,8 @@ class Operator:
             operation = ended(self.current(), step.name, now_ms(), did)
             self.write(operation)
             self.say(f"  {did}")
-            self.say(f"  to go back: {step.back}")
+            if step.back:
+                self.say(f"  to go back: {step.back}")
             if step.name == until:
                 return operation
         operation = replace(self.current(), state=DONE)
@@ -189,8 +200,11 @@ class Operator:
     def _is_continued(self, found: Operation) -> bool:
         """Return whether an operation goes on: not a failover whose flow somebody has resumed.
 
-        A switchover goes on to its next step, which refuses that: so it is taken back.
+        A switchover goes on to its next step, which refuses that: so it is taken back. A drill
+        measures from its beginning to its end, so it begins anew.
         """
+        if found.verb == DRILL:
+            return False
         if found.verb != FAILOVER:
             return True
         try:

@@ -28,7 +28,7 @@ def problems(look: FlowLook) -> Iterator[str]:
             f"{name} is to {seen.desired} since {seen.desired_by}: isthmus resume FILE --flow "
             f"'{name}', and let it catch up"
         )
-    elif not has_driver(seen):
+    elif not has_driver(seen) and not look.flow.is_batch:  # one that is, is run when it is time
         yield f"no driver runs {name}: start it (isthmus run), and let it catch up"
     odd = [
         each for each in seen.anchors if each.state not in {PartitionState.RUNNING, *sorted(ABSENT)}

@@ -6,14 +6,16 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from orchestration.flows.observe import look_at
-from orchestration.recovery.flow_operation import FlowOperation
+from orchestration.recovery.flow_operation import FlowOperation, require_committed
+from orchestration.recovery.home_positions import opened_home
 from orchestration.recovery.readiness import halted_by_denial, problems
-from orchestration.recovery.source_clients import SourceClients, wait_until_copied
+from orchestration.recovery.source_clients import SourceClients
 from orchestration.recovery.switchover_report import SwitchoverReport
 from orchestration.recovery.tail_comparison import compare_tail
 from orchestration.recovery.write_denial import WriteDenial
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import TopicPartition
+from replication.offsets.consumer_groups import CommitGroup
 from replication.planning.explain import counted
 from replication.recovery.switchover import DENIED, SwitchoverOptions
 
@@ -57,7 +59,7 @@ class SwitchoverSteps(FlowOperation):
         return self._denial().deny(operation, self.source().topics())
 
     def _drain(self, _: Operation) -> str:
-        return wait_until_copied(self.flow, self.config, self.options.timeout_s)
+        return self.copied(self.flow, self.options.timeout_s)
 
     def _stop(self, operation: Operation) -> str:
         """Stop the flow. Raises ClusterRejected unless all of its units ended cleanly."""
@@ -83,9 +85,17 @@ class SwitchoverSteps(FlowOperation):
             raise ClusterRejected(f"{counted(found.waiting, 'offset')} of groups have no copy")
         self.commit(found.commits)
         names = {each.group for each in found.translated}
-        left = SwitchoverReport(self.flow.name, actions=found.actions).left
+        actions, home = found.actions, ""
+        with opened_home(self.flow, self.config) as way:
+            if way is not None and (homeward := way.plan()):
+                commits = [each for each in homeward if isinstance(each, CommitGroup)]
+                require_committed(way.commit(commits))
+                actions = (*actions, *homeward)
+                home = f"; brought home those of {counted(len(commits), 'group')} in renamed copies"
+        left = SwitchoverReport(self.flow.name, actions=actions).left
         told = "".join(f"; left: {each.group}, {each.reason}" for each in left)
-        return f"set the offsets of {len(found.commits)} of {counted(len(names), 'group')}{told}"
+        set_here = f"set the offsets of {len(found.commits)} of {counted(len(names), 'group')}"
+        return f"{set_here}{home}{told}"
 
     def _open(self, operation: Operation) -> str:
         """Open the target. Raises ClusterRejected if somebody wrote."""
@@ -127,9 +137,11 @@ class SwitchoverSteps(FlowOperation):
     def report(self) -> SwitchoverReport:
         """Return where the groups stand, and what is still to be set of them."""
         found = self.sync.plan()
+        with opened_home(self.flow, self.config) as way:
+            homeward = () if way is None else way.plan()
         return SwitchoverReport(
             self.flow.name,
             groups=found.translated,
-            actions=found.actions,
+            actions=(*found.actions, *homeward),
             consuming=self.source().consuming(found.translated),
         )

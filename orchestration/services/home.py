@@ -5,7 +5,9 @@
     .isthmus/
       apps/<application>/   locks and logs of one Spark application
       dagster/              DAGSTER_HOME: history, nothing else
+      drills/<flow>/        a state directory of its own for each drill, while it runs
       logs/                 output of Dagster's services
+      reports/              what drills found
 """
 
 from __future__ import annotations

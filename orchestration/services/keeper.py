@@ -23,11 +23,12 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from orchestration.services.home import CONFIG_VARIABLE, HOME_VARIABLE, Home, home
-from orchestration.services.instance import write_instance
+from orchestration.services.edited_definitions import EditedDefinitions
+from orchestration.services.home import CONFIG_VARIABLE, HOME_VARIABLE, Home, config_file, home
+from orchestration.services.instance import POSTGRES_VARIABLE, postgres_url, write_instance
 from orchestration.services.launcher import restore_sigint
-from orchestration.services.local_ports import answers
-from replication.adapters.local.files import PRIVATE_UMASK
+from orchestration.services.local_ports import HOST, answers
+from replication.adapters.local.files import PRIVATE_UMASK, shorten_log
 from replication.adapters.local.processes import Process, recall, remember, spawn
 
 if TYPE_CHECKING:
@@ -37,12 +38,14 @@ GRACE_S = 4.0  # Dagster's daemon waits for its threads; a sensor's tick may tak
 POLL_S = 0.3
 STEADY_S = 60.0  # a service that ran this long starts its count of failures again
 LONGEST_PAUSE_S = 30.0
+LOGS_EVERY_S = 30.0  # how often it is looked whether a log is too long
 
 
 @dataclass(frozen=True, slots=True)
 class Ports:
     web: int | None  # None: no web UI
     code: int
+    web_host: str = HOST
 
 
 @dataclass(slots=True)
@@ -59,7 +62,11 @@ class Service:
 
 
 def start_keeper(where: Home, config: Path, ports: Ports) -> Process:
-    """Start the keeper detached; it keeps running when this process ends."""
+    """Start the keeper detached; it keeps running when this process ends.
+
+    Raises EnvironmentProblem where Dagster's own files do not fit.
+    """
+    write_instance(where, ports.code)
     restore_sigint()
     environment = {
         CONFIG_VARIABLE: str(config),
@@ -68,10 +75,12 @@ def start_keeper(where: Home, config: Path, ports: Ports) -> Process:
         "PYTHONUNBUFFERED": "1",
         # gRPC would ask the network's proxy (http_proxy) for the code server on this machine.
         "no_grpc_proxy": "127.0.0.1",
+        **({POSTGRES_VARIABLE: url} if (url := postgres_url()) else {}),
     }
     command = [sys.executable, "-m", "orchestration.services.keeper"]
     command += ["--code-port", str(ports.code)]
-    command += [] if ports.web is None else ["--web-port", str(ports.web)]
+    if ports.web is not None:
+        command += ["--web-port", str(ports.web), "--web-host", ports.web_host]
     process = spawn(command, where.logs / "keeper.log", environment)
     remember(process, _pid_file(where, "keeper"))
     return process
@@ -100,7 +109,7 @@ def build_services(where: Home, ports: Ports) -> list[Service]:
     code += ["--host", "127.0.0.1", "--port", str(ports.code), "--location-name", "isthmus"]
     code += ["--use-python-environment-entry-point"]
     daemon = [python, "-m", "dagster._daemon", "run", "-w", workspace]
-    web = [python, "-m", "dagster_webserver", "-w", workspace, "-h", "127.0.0.1"]
+    web = [python, "-m", "dagster_webserver", "-w", workspace, "-h", ports.web_host]
     web += ["-p", str(ports.web), "--suppress-warnings"]
     services = [Service(*each) for each in zip(NAMES, (code, daemon, web), strict=True)]
     return services if ports.web is not None else services[:-1]
@@ -108,21 +117,30 @@ def build_services(where: Home, ports: Ports) -> list[Service]:
 
 def keep(where: Home, ports: Ports, ended: threading.Event) -> None:
     """Keep the services running until ``ended`` is set, then end them all."""
-    write_instance(where, ports.code)
     _end([each for name in NAMES if (each := recall(_pid_file(where, name)))])
     services = build_services(where, ports)
-    code = services[0]
+    code, definitions = services[0], EditedDefinitions(config_file(), where.root)
     try:
         while not ended.is_set():
+            if definitions.are_old(code.process):
+                _restart(code)
             for service in services:
                 # The others load from the code server; without it they would only show errors.
                 if not _runs(service) and (service is code or answers(ports.code)):
                     _revive(service, where, time.monotonic())
                 elif not service.noted:
                     _note(service, where)
+            _shorten_logs(where, time.monotonic())
             ended.wait(POLL_S)
     finally:
         _end([each.process for each in services if each.process is not None])
+
+
+def _shorten_logs(where: Home, now_s: float) -> None:
+    """Move long logs aside, once in LOGS_EVERY_S."""
+    if now_s % LOGS_EVERY_S < 2 * POLL_S:
+        for name in (*NAMES, "keeper"):
+            shorten_log(where.logs / f"{name}.log")
 
 
 def _runs(service: Service) -> bool:
@@ -143,6 +161,14 @@ def _revive(service: Service, where: Home, now_s: float) -> None:
         return
     service.started_s = now_s
     _note(service, where)
+
+
+def _restart(service: Service) -> None:
+    """End a service on purpose; it is started again at once."""
+    if service.process is not None:
+        print(f"Dagster service {service.name} is restarted: the file was edited", flush=True)  # noqa: T201 - as below
+        service.process.stop(GRACE_S)
+    service.process, service.noted = None, False
 
 
 def _note(service: Service, where: Home) -> None:
@@ -180,12 +206,14 @@ def main() -> None:
     """Be the keeper: ``python -m orchestration.services.keeper``."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--web-port", type=int)
+    parser.add_argument("--web-host", default=HOST)
     parser.add_argument("--code-port", type=int, required=True)
     arguments = parser.parse_args()
     ended = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: ended.set())
-    keep(home(), Ports(arguments.web_port, arguments.code_port), ended)
+    ports = Ports(arguments.web_port, arguments.code_port, arguments.web_host)
+    keep(home(), ports, ended)
 
 
 if __name__ == "__main__":

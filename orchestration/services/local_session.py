@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 from orchestration.services.home import prepare
 from orchestration.services.keeper import Ports, running_keeper, start_keeper, stop_services
-from orchestration.services.local_ports import answers, free_port, ui_port
+from orchestration.services.local_ports import HOST, answers, free_port, reached, ui_port
 from replication.errors import EnvironmentProblem
 
 if TYPE_CHECKING:
@@ -75,11 +75,13 @@ class Session:
     applications: tuple[Application, ...]
     port: int | None = None  # of the UI; None: the first free one
     ui: bool = True
+    host: str = HOST  # on which the UI listens
     keeper: Process | None = None
 
     @property
     def address(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        host = reached(self.host)
+        return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
 
     def start(self) -> None:
         """Start Dagster, which then starts the applications. Raises EnvironmentProblem."""
@@ -87,14 +89,14 @@ class Session:
         prepare(where)
         require_stopped(where)
         stop_services(where)  # services that a killed keeper left still listen on their ports
-        self.port = ui_port(self.port) if self.ui else None
-        ports = Ports(self.port, free_port())
+        self.port = ui_port(self.port, self.host) if self.ui else None
+        ports = Ports(self.port, free_port(), self.host)
         self.keeper = start_keeper(where, self.launcher.config, ports)
 
     def wait_for_ui(self, ending: Ending) -> None:
         """Return when the UI answers. Raises EnvironmentProblem with the log if it does not."""
         deadline = time.monotonic() + UI_PATIENCE_S
-        while self.port is not None and not answers(self.port):
+        while self.port is not None and not answers(self.port, self.host):
             if ending.wait(0.2):
                 return
             alive = self.keeper is not None and self.keeper.alive()

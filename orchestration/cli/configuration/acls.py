@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from enum import StrEnum
 from itertools import groupby
 from typing import TYPE_CHECKING, Annotated
@@ -10,16 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from orchestration.cli.flows.intents import File  # noqa: TC001 - Typer reads the annotations
+from orchestration.cli.flows.flow_options import File  # noqa: TC001 - Typer reads the annotations
 from orchestration.cli.screen.console import console
+from orchestration.cli.screen.output import print_data
 from orchestration.flows.clusters import read_config
 from replication.adapters.auth.client_config import user_of
 from replication.planning.acl_commands import commands
-from replication.planning.required_acls import RequiredAcl, needed
+from replication.recovery.drill_acls import needed_with_drills
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from replication.planning.required_acls import RequiredAcl
     from replication.settings.sections import Config
 
 app = typer.Typer(
@@ -31,6 +32,7 @@ UNKNOWN = "User:ISTHMUS"  # where the file configures no user
 class Format(StrEnum):
     text = "text"
     json = "json"
+    yaml = "yaml"
     commands = "commands"
 
 
@@ -47,6 +49,13 @@ def needed_acls(
         str | None,
         typer.Option(help="Principal, as User:name. Default: the user that the file configures."),
     ] = None,
+    drill: Annotated[
+        bool,
+        typer.Option(
+            "--drill",
+            help="Also what `isthmus drill` needs; flows with `drill.schedule` always have it.",
+        ),
+    ] = False,
     output: Annotated[Format, typer.Option("--output", "-o", help="Output format.")] = Format.text,
 ) -> None:
     """Print the ACLs that the flows of a file need, without connecting.
@@ -54,10 +63,10 @@ def needed_acls(
     With `-o commands` they are commands for kafka-acls.sh.
     """
     config = read_config(file)
-    needs = needed(config)
+    needs = needed_with_drills(config, drills=drill)
     principals = {alias: principal or _principal(config, alias) for alias in config.clusters}
-    if output is Format.json:
-        typer.echo(json.dumps([_data(each, principals) for each in needs], indent=2))
+    if output in {Format.json, Format.yaml}:
+        print_data([_data(each, principals) for each in needs], output)
     elif output is Format.commands:
         servers = {
             alias: ",".join(each.bootstrap_servers) for alias, each in config.clusters.items()

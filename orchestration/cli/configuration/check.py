@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -12,11 +10,13 @@ from rich.text import Text
 
 from orchestration.cli.screen.console import console
 from orchestration.cli.screen.errors import end
+from orchestration.cli.screen.output import Format, Output, print_data
 from orchestration.cli.screen.text_table import Column, TextTable
 from replication.config.file.findings import Finding, Severity, errors
 from replication.config.file.properties import as_written
 from replication.config.load import Loaded, examine
 from replication.config.sections.clients import CLIENT_PREFIXES
+from replication.config.sections.reading import DEFAULT
 from replication.errors import ConfigError
 from replication.naming.topic_namer import rule_text
 
@@ -27,13 +27,6 @@ if TYPE_CHECKING:
     from replication.settings.sections import Flow
 
 _STYLE = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "dim"}
-
-
-class Output(StrEnum):
-    """The output format."""
-
-    TEXT = "text"
-    JSON = "json"
 
 
 def check(
@@ -49,9 +42,12 @@ def check(
             help="Also ask the clusters what was copied before: changed topic names and aliases.",
         ),
     ] = False,
-    output: Annotated[Output, typer.Option("-o", "--output", help="Output format.")] = Output.TEXT,
+    all_: Annotated[  # noqa: FBT002 -- a flag of the command line
+        bool, typer.Option("--all", help="Show all settings, not just those that the file sets.")
+    ] = False,
+    output: Format = Output.TEXT,
 ) -> None:
-    """Check a configuration file: its flows, settings and errors.
+    """Check a configuration file: its flows, the settings that it sets, and its errors.
 
     Connects to no cluster without --clusters. Exit code 2: the file has errors. 1: it has none,
     and a cluster that --clusters asks did not answer.
@@ -67,14 +63,14 @@ def check(
 
         found, silent = cluster_findings(loaded.config)
         findings = (*findings, *found)
-    if output is Output.JSON:
-        typer.echo(json.dumps(as_json(file, loaded, findings), indent=2))
+    if not output.is_text:
+        print_data(as_json(file, loaded, findings), output)
     else:
-        _print(None if wrong else loaded, findings)
+        _print(None if wrong else loaded, findings, all_=all_)
     line = _summary(file, None if wrong else loaded, findings)
     if silent:
         line = f"{line}; not all clusters answered: {'; '.join(silent)}"
-    end(2 if wrong else 1 if silent else 0, line, is_output=output is Output.TEXT)
+    end(2 if wrong else 1 if silent else 0, line, is_output=output.is_text)
 
 
 def as_json(file: Path, loaded: Loaded | None, findings: Iterable[Finding]) -> Mapping[str, Any]:
@@ -119,12 +115,18 @@ def _setting_json(setting: Setting) -> Mapping[str, str]:
     return {"name": setting.name, "value": setting.value, "origin": setting.origin}
 
 
-def _print(loaded: Loaded | None, findings: Iterable[Finding]) -> None:
+def _print(loaded: Loaded | None, findings: Iterable[Finding], *, all_: bool) -> None:
     screen = console()
     if loaded is not None:
         screen.print(_flow_table(loaded))
+        defaults = 0
         for title, settings in grouped(loaded):
-            screen.print(_setting_table(title, settings))
+            shown = [each for each in settings if all_ or each.origin != DEFAULT]
+            defaults += len(settings) - len(shown)
+            if shown:
+                screen.print(_setting_table(title, shown))
+        if defaults:
+            screen.print(Text(f"\n{defaults} settings have their defaults: --all shows them"))
     for finding in findings:
         label = Text(f"{finding.severity:<8}", style=_STYLE[finding.severity])
         screen.print(label + Text(str(finding)), soft_wrap=False)
@@ -188,7 +190,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def _refuse(message: str, output: Output) -> NoReturn:
-    if output is Output.JSON:
+    if not output.is_text:
         finding = {"severity": "error", "message": message}
-        typer.echo(json.dumps({"ok": False, "flows": [], "findings": [finding]}, indent=2))
+        print_data({"ok": False, "flows": [], "findings": [finding]}, output)
     end(2, message)

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
 
-from orchestration.cli.flows.intents import File, Named  # noqa: TC001 - Typer reads the annotations
-from orchestration.cli.flows.status import Output
+from orchestration.cli.flows.flow_options import File, Named, named_again
 from orchestration.cli.positions.group_offsets import pending_groups
 from orchestration.cli.screen.console import console
 from orchestration.cli.screen.errors import end, print_error
+from orchestration.cli.screen.output import Format, Output, print_data
+from orchestration.cli.screen.progress_bar import ProgressBar
 from orchestration.cli.screen.text_table import Column, TextTable
 from orchestration.flows.clusters import read_config
 from orchestration.flows.intents import named_flows, signature
+from orchestration.flows.older_settings import older_settings
 from orchestration.flows.plans import target_plans
+from replication.config.changes import fingerprint
+from replication.config.load import load_config
 from replication.errors import ClusterUnavailable
 from replication.planning.apply import Result, is_change
 from replication.planning.execute import execute
@@ -41,7 +44,6 @@ Groups = Annotated[
     bool,
     typer.Option("--groups", help="Also show the offsets of consumer groups that would be set."),
 ]
-Format = Annotated[Output, typer.Option("--output", "-o", help="Output format.")]
 
 
 def plan(
@@ -50,7 +52,7 @@ def plan(
     flow: Named = None,
     again: Again = False,
     groups: Groups = False,
-    output: Format = Output.table,
+    output: Format = Output.TEXT,
 ) -> None:
     """Show each topic, and each change that `isthmus apply` would make, with its reason.
 
@@ -61,9 +63,10 @@ def plan(
     incomplete = any(each.problems for each, _ in found)
     code = _FAILED if incomplete else _DIFFERENT if _changes(found) else 0
     pending = pending_groups(read_config(file), flow) if groups and not incomplete else {}
-    if output is Output.json:
-        more = {"groups": pending} if groups else {}
-        typer.echo(json.dumps({**_plan_data(found, flow), **more}, indent=2))
+    older = [line for each, planner in found for line in _older(each, planner, file)]
+    if not output.is_text:
+        more = {"older_settings": older, **({"groups": pending} if groups else {})}
+        print_data({**_plan_data(found, flow), **more}, output)
     else:
         for each, _ in found:
             _show(each, flow)
@@ -71,11 +74,13 @@ def plan(
             typer.echo(
                 "\n".join(f"{name}: {line}" for line in lines or ["no group offset would change"])
             )
-    end(code, _verdict(found, file), is_output=output is not Output.json)
+        for line in older:
+            typer.echo(line)
+    end(code, _verdict(found, file, flow), is_output=output.is_text)
 
 
 def apply(
-    file: File, *, flow: Named = None, again: Again = False, output: Format = Output.table
+    file: File, *, flow: Named = None, again: Again = False, output: Format = Output.TEXT
 ) -> None:
     """Make the changes that `isthmus plan` shows, and report each. Safe to repeat.
 
@@ -83,22 +88,30 @@ def apply(
     were made; 1: some were not.
     """
     silent: list[str] = []
+    older: list[str] = []
     done: list[tuple[str, Outcome]] = []
     for each, planner in _plans(file, flow, again=again):
         silent += each.problems
+        older += _older(each, planner, file)
+        bar = ProgressBar(f"changing {each.target}", len(each.actions))
         try:
-            for outcome in _outcomes(each, planner):
-                done.append((each.target, outcome))
-                if output is not Output.json:
-                    typer.echo(f"{each.target}: {_outcome_line(outcome)}")
+            with bar:
+                for outcome in _outcomes(each, planner):
+                    done.append((each.target, outcome))
+                    bar.advance()
+                    if output.is_text:
+                        typer.echo(f"{each.target}: {_outcome_line(outcome)}")
         except ClusterUnavailable as error:
             print_error(error)
             silent.append(f"{each.target}: {error}")
     failed = bool(silent) or any(outcome.failed for _, outcome in done)
-    if output is Output.json:
+    if not output.is_text:
         outcomes = [{"cluster": target, **_outcome_data(outcome)} for target, outcome in done]
-        typer.echo(json.dumps({"failed": failed, "outcomes": outcomes}, indent=2))
-    end(_FAILED if failed else 0, _summary(done, silent), is_output=output is not Output.json)
+        print_data({"failed": failed, "outcomes": outcomes, "older_settings": older}, output)
+    else:
+        for line in older:
+            typer.echo(line)
+    end(_FAILED if failed else 0, _summary(done, silent), is_output=output.is_text)
 
 
 def _plans(
@@ -108,12 +121,22 @@ def _plans(
     config = read_config(file)
     selected = [each.name for each in named_flows(config, names)]
     printed: set[str] = set()
-    for found, planner in target_plans(config, selected, again=again):
+    targets = dict.fromkeys(config.flow(name).target for name in selected)
+    plans = target_plans(config, selected, again=again)
+    for target in targets:
+        with ProgressBar(f"reading {target} and its sources"):
+            found, planner = next(plans)
         for problem in found.problems:
             if problem not in printed:
                 print_error(problem)
         printed |= set(found.problems)
         yield found, planner
+
+
+def _older(each: TargetPlan, planner: Planner, file: Path) -> tuple[str, ...]:
+    """Return a line for each of the plan's flows whose driver runs by other settings."""
+    flows = [source.flow for source in each.sources]
+    return older_settings(flows, fingerprint(load_config(file)), planner.clients)
 
 
 def _outcomes(each: TargetPlan, planner: Planner) -> Iterator[Outcome]:
@@ -192,7 +215,9 @@ def _mark(action: Action) -> str:
     return "!" if is_change(action) else "-"
 
 
-def _verdict(found: Sequence[tuple[TargetPlan, Planner]], file: Path) -> str:
+def _verdict(
+    found: Sequence[tuple[TargetPlan, Planner]], file: Path, names: Sequence[str] | None
+) -> str:
     count = _changes(found)
     if silent := [each.target for each, _ in found if each.problems]:
         seen = f"{counted(count, 'change')} found so far; " if count else ""
@@ -200,7 +225,7 @@ def _verdict(found: Sequence[tuple[TargetPlan, Planner]], file: Path) -> str:
         return f"{seen}the plan for {', '.join(silent)} is incomplete: {reasons}"
     if not count:
         return "nothing to change: every target matches the file"
-    return f"{counted(count, 'change')}; make them with: isthmus apply {file}"
+    return f"{counted(count, 'change')}; make them with: isthmus apply {file}{named_again(names)}"
 
 
 def _summary(done: Sequence[tuple[str, Outcome]], silent: Sequence[str]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,9 +10,10 @@ import typer
 from rich.text import Text
 
 from orchestration.cli.configuration.mermaid import mermaid
-from orchestration.cli.flows.intents import File  # noqa: TC001 - Typer reads the annotations
+from orchestration.cli.flows.flow_options import File  # noqa: TC001 - Typer reads the annotations
 from orchestration.cli.screen.console import console
 from orchestration.cli.screen.errors import end
+from orchestration.cli.screen.output import print_data
 from orchestration.cli.screen.text_table import Column, TextTable
 from orchestration.flows.clusters import read_config
 from replication.naming.topology import drawn
@@ -35,6 +35,7 @@ class Picture(StrEnum):
     TEXT = "text"
     MERMAID = "mermaid"
     JSON = "json"
+    YAML = "yaml"
 
 
 def topology(
@@ -58,8 +59,8 @@ def topology(
     match output:
         case Picture.MERMAID:
             typer.echo(mermaid(found), nl=False)
-        case Picture.JSON:
-            typer.echo(json.dumps(as_data(found), indent=2))
+        case Picture.JSON | Picture.YAML:
+            print_data(as_data(found), output)
         case Picture.TEXT:
             _print(found, connected=topics)
     if found.problems and output is not Picture.TEXT:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from enum import StrEnum
@@ -19,10 +18,19 @@ from rich.progress import (
 )
 
 from orchestration.cli.flows.compare_report import as_json, lines, sentence, table
+from orchestration.cli.flows.flow_options import Named  # noqa: TC001 - Typer reads the annotations
 from orchestration.cli.screen.console import console
 from orchestration.cli.screen.errors import end
+from orchestration.cli.screen.output import Format, Output, print_data
 from orchestration.flows.answers import answering_flows
-from orchestration.flows.comparison.comparison_verdict import Gone, LateRow, NotFound, Report, Row
+from orchestration.flows.comparison.comparison_verdict import (
+    Gone,
+    LateRow,
+    NotFound,
+    Report,
+    Row,
+    Transformed,
+)
 from orchestration.flows.comparison.flow_comparison import FlowComparison
 from orchestration.flows.comparison.topic_comparison import Options
 from replication.config.load import load_config
@@ -37,11 +45,6 @@ _FAILED = 2  # neither equal nor different
 _ALL = ".*"
 
 
-class Output(StrEnum):
-    TABLE = "table"
-    JSON = "json"
-
-
 class Isolation(StrEnum):
     COMMITTED = "read_committed"
     UNCOMMITTED = "read_uncommitted"
@@ -50,14 +53,7 @@ class Isolation(StrEnum):
 def compare(  # noqa: PLR0913 - the options of the command
     file: Annotated[Path, typer.Argument(help="Properties file with the clusters and flows.")],
     *,
-    flow: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--flow",
-            "-f",
-            help="Name of a flow, such as 'A->B'; may be repeated. Default: all flows.",
-        ),
-    ] = None,
+    flow: Named = None,
     topics: Annotated[
         str,
         typer.Option(
@@ -83,7 +79,7 @@ def compare(  # noqa: PLR0913 - the options of the command
             "now are copied.",
         ),
     ] = None,
-    output: Annotated[Output, typer.Option("--output", "-o", help="Output format.")] = Output.TABLE,
+    output: Format = Output.TEXT,
 ) -> None:
     """Compare every record of source and target: key, value, headers, timestamp and order.
 
@@ -106,12 +102,12 @@ def compare(  # noqa: PLR0913 - the options of the command
         report = _report(file, chosen)
     except ReplicationError as error:
         end(_FAILED, f"error: {error}")
-    if output is Output.JSON:
-        typer.echo(json.dumps(as_json(report)))
+    if not output.is_text:
+        print_data(as_json(report), output)
     else:
         _print(report)
     code = 0 if report.verdict.good else 1
-    end(code, sentence(report), is_output=output is not Output.JSON)
+    end(code, sentence(report), is_output=output.is_text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,17 +127,21 @@ def _report(file: Path, chosen: Chosen) -> Report:
     not_found: list[NotFound] = []
     late: list[LateRow] = []
     gone: list[Gone] = []
+    transformed: list[Transformed] = []
     for flow in answering_flows(config, chosen.flows):
         options = Options(chosen.isolation or flow.copying.isolation, foreign_ok=chosen.foreign_ok)
         with FlowComparison(flow, config, chosen.topics, options) as comparison:
             gone += [Gone(flow.name, flow.source, each) for each in comparison.gone()]
+            transformed += [Transformed(flow.name, each) for each in comparison.transformed]
+            if not comparison.pairs and comparison.transformed:
+                continue
             if not comparison.pairs:
                 not_found.append(_nothing_of(flow, file, chosen))
                 continue
             if chosen.wait_s is not None:
                 late += _wait(comparison, chosen.wait_s)
             rows += _compare(comparison)
-    return Report(rows, not_found, late, gone, chosen.foreign_ok)
+    return Report(rows, not_found, late, gone, chosen.foreign_ok, transformed)
 
 
 def _nothing_of(flow: Flow, file: Path, chosen: Chosen) -> NotFound:

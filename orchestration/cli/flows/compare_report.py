@@ -44,6 +44,7 @@ def as_json(report: Report) -> dict[str, Any]:
         **totals(report.rows),
         "not_found": [each._asdict() for each in report.not_found],
         "gone": [each._asdict() for each in report.gone],
+        "transformed": [each._asdict() for each in report.transformed],
         "not_copied_in_time": [
             {
                 "flow": flow,
@@ -78,6 +79,8 @@ def lines(report: Report) -> Iterator[str]:
     yield from map(_not_found, report.not_found)
     for gone in report.gone:
         yield f"{gone.flow}: {gone.cluster} no longer has {gone.topic}, so its copy is not compared"
+    for name, topic in report.transformed:
+        yield f"{name}: {topic} is transformed, so its copy is not compared"
     for flow, each in report.late:
         copied = "nothing is known of its copy" if each.copied is None else f"copied: {each.copied}"
         yield f"{flow} {each.partition}: not copied up to {each.end} in time ({copied})"

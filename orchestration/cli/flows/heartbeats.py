@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from orchestration.cli.flows.intents import File  # noqa: TC001 - Typer reads the annotations
-from orchestration.cli.flows.status import Output
+from orchestration.cli.flows.flow_options import File  # noqa: TC001 - Typer reads the annotations
 from orchestration.cli.screen.console import console
 from orchestration.cli.screen.errors import end
+from orchestration.cli.screen.output import Format, Output, print_data
 from orchestration.cli.screen.text_table import Column, TextTable
 from orchestration.flows.answers import answering_flows
 from orchestration.flows.clusters import read_config
@@ -33,7 +30,7 @@ _LAST = 1000  # records: some minutes of several pairs
 def heartbeats(
     file: File,
     *,
-    output: Annotated[Output, typer.Option("--output", "-o", help="Output format.")] = Output.table,
+    output: Format = Output.TEXT,
 ) -> None:
     """Show the age of the newest heartbeat of each flow, on every target cluster.
 
@@ -44,8 +41,8 @@ def heartbeats(
     flows = answering_flows(config, None, sources=False)
     targets = {flow.target: flow for flow in flows}
     found = [age for flow in targets.values() for age in _ages(flow, config)]
-    if output is Output.json:
-        typer.echo(json.dumps([asdict(each) for each in found], indent=2))
+    if not output.is_text:
+        print_data([asdict(each) for each in found], output)
     elif found:
         console().print(_table(found))
     if not found:

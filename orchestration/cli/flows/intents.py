@@ -2,42 +2,46 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
+from orchestration.cli.flows.flow_options import All, Chosen, File, chosen_flows
+from orchestration.cli.screen.errors import print_error
 from orchestration.flows.answers import answering_flows
-from orchestration.flows.clusters import KafkaClusters, read_config
+from orchestration.flows.clusters import KafkaClusters
 from orchestration.flows.intents import write_intent
+from orchestration.services.home import home
+from replication.adapters.followed_file import FollowedFile
 from replication.model import Desired
 
-File = Annotated[Path, typer.Argument(help="Properties file with the clusters and flows.")]
-Named = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--flow", "-f", help="Name of a flow, such as 'A->B'; may be repeated. Default: all flows."
-    ),
-]
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
-def pause(file: File, flow: Named = None) -> None:
+def pause(file: File, flow: Chosen = None, *, all_: All = False) -> None:
     """Pause flows until they are resumed; their Spark application keeps running."""
-    _write(file, flow, Desired.PAUSE, "will pause within seconds")
+    _write(file, flow, Desired.PAUSE, "will pause within seconds", all_=all_)
 
 
-def resume(file: File, flow: Named = None) -> None:
+def resume(file: File, flow: Chosen = None, *, all_: All = False) -> None:
     """Resume paused or stopped flows."""
-    _write(file, flow, Desired.RUN, "will run within seconds")
+    _write(file, flow, Desired.RUN, "will run within seconds", all_=all_)
 
 
-def stop(file: File, flow: Named = None) -> None:
+def stop(file: File, flow: Chosen = None, *, all_: All = False) -> None:
     """Stop flows until they are resumed; a Spark application ends with its last running flow."""
-    _write(file, flow, Desired.STOP, "will stop within seconds")
+    _write(file, flow, Desired.STOP, "will stop within seconds", all_=all_)
 
 
-def _write(file: Path, names: list[str] | None, desired: Desired, outcome: str) -> None:
-    config, clusters = read_config(file), KafkaClusters()
-    for flow in answering_flows(config, names, sources=False):
+def _write(
+    file: Path, names: list[str] | None, desired: Desired, outcome: str, *, all_: bool
+) -> None:
+    reading, clusters = FollowedFile(file, home().root, keeps=False).look(), KafkaClusters()
+    if reading.problem:  # what runs by it must stop all the same
+        print_error(f"the settings in force are used, not those of the file: {reading.problem}")
+    config = reading.config
+    chosen = chosen_flows(config, names, all_=all_)
+    for flow in answering_flows(config, chosen, sources=False):
         write_intent(flow, desired, clusters)
         typer.echo(f"{flow.name} {outcome}")

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from orchestration.cli.flows.accepted_clusters import ACCEPT, accept_clusters
-from orchestration.cli.flows.intents import File, Named  # noqa: TC001 - Typer reads the annotations
-from orchestration.cli.flows.status import Output
+from orchestration.cli.flows.flow_options import All, Changed, File, Named, flows_for
 from orchestration.cli.screen.console import console
 from orchestration.cli.screen.errors import end
+from orchestration.cli.screen.output import Format, Output, print_data
 from orchestration.cli.screen.text_table import Column, TextTable
 from orchestration.flows.answers import answering_flows
 from orchestration.flows.clusters import KafkaClusters, read_config
@@ -36,7 +35,7 @@ from replication.supervision.operator_decisions import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from orchestration.flows.observe import Clusters, FlowLook
     from replication.naming.name_changes import Changes
@@ -48,7 +47,7 @@ if TYPE_CHECKING:
 _GONE = ABSENT - {PartitionState.NOT_SELECTED}
 
 
-def resolve(
+def resolve(  # noqa: PLR0913 - the options of the command
     file: File,
     choice: Annotated[
         str | None,
@@ -58,7 +57,8 @@ def resolve(
         ),
     ] = None,
     *,
-    flow: Named = None,
+    flow: Changed = None,
+    all_: All = False,
     topic: Annotated[str | None, typer.Option(help="Source topic. Default: all topics.")] = None,
     partition: Annotated[
         int | None, typer.Option(help="Partition number. Default: all partitions.")
@@ -66,6 +66,7 @@ def resolve(
 ) -> None:
     """List what is halted, or set how it continues; it does so within seconds.
 
+    To set it in a file with several flows, --flow names some of them, or --all means all.
     A choice applies to the event that was listed, not to later ones. A topic whose name changed is
     listed once for all its partitions, also before a driver runs. With --topic its name can be
     chosen again, if nothing else of the topic waits for that choice. A flow that is WRONG_CLUSTER
@@ -79,7 +80,8 @@ def resolve(
     if choice == ACCEPT:
         accept_clusters(config, flow, clusters)
         return
-    looks = _with_right_clusters(_looks(config, flow, clusters), choice)
+    chosen = flows_for(config, flow, all_=all_, changes=choice is not None)
+    looks = _with_right_clusters(_looks(config, chosen, clusters), choice)
     _require_partitions(looks, topic, partition)
     halted: list[Question] = [
         anchor
@@ -107,13 +109,13 @@ def losses(
     file: File,
     *,
     flow: Named = None,
-    output: Annotated[Output, typer.Option("--output", "-o", help="Output format.")] = Output.table,
+    output: Format = Output.TEXT,
 ) -> None:
     """List the offsets that were not copied, with time and reason. Entries are never removed."""
     looks = _looks(read_config(file), flow, KafkaClusters())
     found = [each for _, look in looks for each in look.seen.losses]
-    if output is Output.json:
-        typer.echo(json.dumps([asdict(each) for each in found], indent=2))
+    if not output.is_text:
+        print_data([asdict(each) for each in found], output)
         return
     for each in found:
         typer.echo(f"{each.flow} {describe(each)}")
@@ -122,7 +124,7 @@ def losses(
 
 
 def _looks(
-    config: Config, names: list[str] | None, clusters: Clusters
+    config: Config, names: Sequence[str] | None, clusters: Clusters
 ) -> Iterator[tuple[Flow, FlowLook]]:
     for flow in answering_flows(config, names, sources=False):
         look = look_at(flow, clusters)

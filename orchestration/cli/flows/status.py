@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import time
-from enum import StrEnum
 from pathlib import Path  # noqa: TC003 - Typer reads the annotations
 from typing import Annotated
 
@@ -14,39 +12,39 @@ from rich.live import Live
 from orchestration.cli.flows.table import render
 from orchestration.cli.screen.console import console
 from orchestration.cli.screen.errors import end
-from orchestration.flows.clusters import read_config
+from orchestration.cli.screen.output import Format, Output, print_data
 from orchestration.flows.status_view import FlowView, StatusView, as_data
 from orchestration.services.home import home
 from orchestration.services.launcher import Launcher
+from replication.adapters.followed_file import FollowedFile
 from replication.planning.explain import counted
 
 BETWEEN_S = 1.5  # two looks give a rate; anchors are written once a second
-
-
-class Output(StrEnum):
-    table = "table"
-    json = "json"
 
 
 def status(
     file: Annotated[Path, typer.Argument(help="Properties file with the clusters and flows.")],
     *,
     watch: Annotated[bool, typer.Option("--watch", "-w", help="Refresh until Ctrl-C.")] = False,
-    output: Annotated[Output, typer.Option("--output", "-o", help="Output format.")] = Output.table,
+    output: Format = Output.TEXT,
 ) -> None:
     """Show state, lag and throughput of every flow. Exit code 0: all are healthy; 1: some are not.
 
+    Of a broken file the settings that are in force are shown, and why the file is not.
+
     Reads the state topics on the target clusters; neither Dagster nor a driver has to run.
     """
-    view = StatusView(read_config(file), Launcher(home(), file.absolute()))
+    followed = FollowedFile(file, home().root, keeps=False)
+    config = followed.look().config
+    view = StatusView(config, Launcher(home(), file.absolute()), file=followed)
     if watch:
         follow(view)
     views = view.look()
     if any(each.topics for each in views):  # others have no rates
         time.sleep(BETWEEN_S)
         views = view.look()
-    if output is Output.json:
-        typer.echo(json.dumps(as_data(views), indent=2))
+    if not output.is_text:
+        print_data(as_data(views), output)
     else:
         console().print(render(views))
     problem = unwell(views)
@@ -69,4 +67,6 @@ def unwell(views: tuple[FlowView, ...]) -> str:
     if not views:
         return "there is no flow"
     reasons = "; ".join(f"{e.name} is {e.health.state}: {e.health.reason}" for e in bad)
-    return f"{len(bad)} of {counted(len(views), 'flow')} not healthy: {reasons}" if bad else ""
+    unwell = f"{len(bad)} of {counted(len(views), 'flow')} not healthy: {reasons}" if bad else ""
+    files = dict.fromkeys(each.in_force[1] for each in views if not each.in_force[0])
+    return "; ".join(filter(None, (unwell, *files)))

@@ -22,7 +22,13 @@ if TYPE_CHECKING:
 _OTHER_LINES = 7  # of the screen, besides flows and topics: header, problems, RPO, note
 _MOST_GROUPS = 5
 _LEAST_TOPICS = 3  # a flow shows so many, however low the screen is
-_STYLES = {"RUNNING": "green", "PAUSED": "yellow", "STOPPED": "yellow", "STARTING": "yellow"}
+_STYLES = {
+    "RUNNING": "green",
+    "IDLE": "green",
+    "PAUSED": "yellow",
+    "STOPPED": "yellow",
+    "STARTING": "yellow",
+}
 
 
 def render(views: tuple[FlowView, ...], note: str = "", lines: int | None = None) -> RenderableType:
@@ -43,6 +49,7 @@ def render(views: tuple[FlowView, ...], note: str = "", lines: int | None = None
     below += [_remark(each, reason) for each in views if (reason := _reason(each))]
     below += [line for each in views if (line := _unknown_lag(each)) is not None]
     below += [_unread(each) for each in views if any(g.records for g in each.point.groups)]
+    below += _files(views)
     below += [_failed(view, task) for view in views for task in _duties(view) if not task.ok]
     last = [Text(each, style="dim") for each in (_losses(views), _uptimes(views), note) if each]
     return Group(table, *map(_wrapped, [*below, *last]))
@@ -163,6 +170,18 @@ def _remark(view: FlowView, reason: str) -> Text:
 
 def _duties(view: FlowView) -> tuple[TaskReport, ...]:
     return view.look.tasks if view.look else ()
+
+
+def _files(views: tuple[FlowView, ...]) -> list[Text]:
+    """Return why drivers do not follow the file, a line for each reason with its flows."""
+    by_reason: dict[tuple[bool, str], list[str]] = {}
+    for view in views:
+        if not view.in_force[0] or view.is_older:
+            by_reason.setdefault(view.in_force, []).append(view.name)
+    return [
+        Text(f"{', '.join(names)}: {reason}", style="dim" if passed else "red")
+        for (passed, reason), names in by_reason.items()
+    ]
 
 
 def _failed(view: FlowView, task: TaskReport) -> Text:

@@ -60,5 +60,6 @@ def demo(
 
 def starting_clusters(played: Scenario) -> str:
     """Return the progress text while the clusters of a scenario start."""
-    names = played.clusters
+    logins = {name: f" with {kind}" for name, kind in played.security.items()}
+    names = [f"{each}{logins.get(each, '')}" for each in played.clusters]
     return f"starting {len(names)} Kafka clusters ({', '.join(names)})"

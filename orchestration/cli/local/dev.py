@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from concurrent.futures import ThreadPoolExecutor
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from orchestration.cli.screen.console import console
+from orchestration.cli.screen.output import Format, Output, print_data
 from orchestration.cli.screen.stage import stage
 from orchestration.cli.screen.text_table import Column, TextTable
+from orchestration.demo.local_logins import connection_lines, grant_needed
 from orchestration.services.home import home, prepare
 from replication.adapters.local.files import write_whole
 from replication.adapters.local.kafka_jars import DEFAULT_VERSION, kafka_jars
-from replication.adapters.local.local_kafka import LocalCluster, clusters
+from replication.adapters.local.local_kafka import LocalCluster
+from replication.adapters.secured.listeners import Security  # noqa: TC001 - Typer reads it
+from replication.adapters.secured.secured_cluster import (
+    SecuredCluster,
+    stored_cluster,
+    stored_clusters,
+)
 from replication.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -40,25 +46,25 @@ lag.sla.seconds = 60
 _NONE = "no clusters in this state directory: start some with `isthmus dev up`"
 
 
-class Output(StrEnum):
-    TABLE = "table"
-    JSON = "json"
-
-
 @app.command()
 def up(
     *,
     clusters: Annotated[int, typer.Option(min=1, max=9, help="Number of clusters.")] = 2,
     brokers: Annotated[int, typer.Option(min=1, max=9, help="Brokers per cluster.")] = 1,
     version: Annotated[str, typer.Option(help="Kafka version.")] = DEFAULT_VERSION,
+    security: Annotated[
+        Security | None,
+        typer.Option(help="How clients log in. Default: without TLS and without a login."),
+    ] = None,
 ) -> None:
     """Start Kafka clusters and write a configuration that copies the first to the second.
 
-    Clusters that were started before keep their data and addresses.
+    Clusters that were started before keep their data and addresses. With --security they have
+    authorizers; Isthmus' user may do what `isthmus acls needed` prints, and no more.
     """
     prepare(home())
     screen = console(stderr=True)
-    chosen = [_cluster(name, brokers, version) for name in _names(clusters)]
+    chosen = [_cluster(name, brokers, version, security) for name in _names(clusters)]
     with stage(screen, f"looking for Kafka {version} (the first start downloads it)"):
         kafka_jars(version)
     names = ", ".join(each.name for each in chosen)
@@ -67,7 +73,10 @@ def up(
     typer.echo("".join(f"{each.name}: {each.bootstrap_servers}\n" for each in chosen), nl=False)
     if len(chosen) > 1:
         file = write_config(chosen, home().root / "dev.properties")
+        grant_needed(chosen, file)
         typer.echo(f"configuration: {file}")
+    if security is not None:
+        typer.echo("".join(["\n", *connection_lines(chosen)]), nl=False)
 
 
 @app.command()
@@ -78,7 +87,7 @@ def down(
     ] = False,
 ) -> None:
     """Stop the clusters. Their data stays for the next `up`, unless --remove is given."""
-    found = clusters(_directory())
+    found = stored_clusters(_directory())
     if not found:
         typer.echo(_NONE)
         return
@@ -90,12 +99,12 @@ def down(
 @app.command()
 def status(
     *,
-    output: Annotated[Output, typer.Option("--output", "-o", help="Output format.")] = Output.TABLE,
+    output: Format = Output.TEXT,
 ) -> None:
     """Show the clusters, how many of their brokers run, and their bootstrap servers."""
-    found = clusters(_directory())
-    if output is Output.JSON:
-        typer.echo(json.dumps([_facts(cluster) for cluster in found]))
+    found = stored_clusters(_directory())
+    if not output.is_text:
+        print_data([_facts(cluster) for cluster in found], output)
         return
     table = TextTable(
         [*map(Column, ("cluster", "version", "brokers running", "bootstrap servers"))]
@@ -111,7 +120,7 @@ def write_config(chosen: Sequence[LocalCluster], file: Path) -> Path:
     source, target, *_ = chosen
     lines = ["# Written by `isthmus dev up` at every start.\n"]
     lines.append(f"clusters = {', '.join(each.name for each in chosen)}\n")
-    lines += [f"{each.name}.bootstrap.servers = {each.bootstrap_servers}\n" for each in chosen]
+    lines += connection_lines(chosen)
     replicas = min(3, target.brokers)
     lines.append(_FLOW.format(source=source.name, target=target.name, replicas=replicas))
     write_whole(file, "".join(lines))
@@ -127,19 +136,33 @@ def _names(count: int) -> list[str]:
     return ["source", "target"] if count == 2 else [f"c{each + 1}" for each in range(count)]
 
 
-def _cluster(name: str, brokers: int, version: str) -> LocalCluster:
+def _cluster(name: str, brokers: int, version: str, security: Security | None) -> LocalCluster:
     """Return the cluster of that name, as it was if it has been started before."""
     try:
-        found = LocalCluster.load(name, _directory())
+        found = stored_cluster(name, _directory())
     except FileNotFoundError:
-        return LocalCluster(name, _directory(), brokers, version)
-    if (found.brokers, found.version) != (brokers, version):
+        if security is None:
+            return LocalCluster(name, _directory(), brokers, version)
+        return SecuredCluster(name, _directory(), brokers, version, security=security)
+    if (found.brokers, found.version, _security(found)) != (brokers, version, security):
         raise ConfigError(
             f"cluster {name} exists already, with {found.brokers} broker(s) of Kafka "
-            f"{found.version}: start it with --brokers {found.brokers} --version {found.version}, "
+            f"{found.version}: start it with {_options(found)}, "
             "or delete all clusters with: isthmus dev down --remove"
         )
     return found
+
+
+def _security(cluster: LocalCluster) -> Security | None:
+    return cluster.security if isinstance(cluster, SecuredCluster) else None
+
+
+def _options(cluster: LocalCluster) -> str:
+    """Return the options of `up` that the cluster was started with."""
+    security = _security(cluster)
+    return f"--brokers {cluster.brokers} --version {cluster.version}" + (
+        f" --security {security}" if security else ""
+    )
 
 
 def _start(chosen: Sequence[LocalCluster]) -> None:
@@ -170,4 +193,5 @@ def _facts(cluster: LocalCluster) -> dict[str, object]:
         "brokers": cluster.brokers,
         "running": cluster.running(),
         "bootstrap_servers": cluster.bootstrap_servers,
+        "security": _security(cluster),
     }

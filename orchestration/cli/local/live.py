@@ -12,6 +12,7 @@ from rich.live import Live
 from orchestration.cli.flows.table import duration, render
 from orchestration.cli.screen.pipes import drop_unread
 from orchestration.cli.screen.stage import Stage, stage
+from orchestration.flows.observe import now_ms
 from orchestration.services.home import home
 from replication.errors import EnvironmentProblem
 from replication.model import FlowState
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
 
 PLAIN_EVERY_S = 5.0  # without a terminal: a line a flow so often
 FIRST_RECORDS_S = 20.0  # a source may have none; the table shows that as well
-SLOW_START_S = 60.0  # what is seen of a driver before that is of the one before it
+SLOW_START_S = 5.0  # from then on each step of the start is named
+LONG_START_S = 60.0  # from then on the logs are named too
 REMIND_S = 30.0  # between two lines about a start that is slow
 
 
@@ -55,7 +57,7 @@ class Show:
     def until_up(self, view: StatusView, limit_s: float | None) -> Views:
         """Wait until every flow has a driver. Raises EnvironmentProblem after ``limit_s``."""
         start = _Start(self.console, limit_s)
-        with stage(self.console, "starting Spark (the first start takes about a minute)") as now:
+        with stage(self.console, "starting Spark (half a minute; the first time a minute)") as now:
             views = view.look()
             while not self.ending and (waiting := [e for e in views if _is_down(e)]):
                 start.remark(waiting)
@@ -121,21 +123,27 @@ class _Start:
     console: Console
     limit_s: float | None
     since_s: float = field(default_factory=time.monotonic)
-    reminded_s: float = -math.inf
+    since_ms: int = field(default_factory=now_ms)
+    reminded_s: float = 0.0
+    reminded_of: str = ""
 
     def remark(self, waiting: list[FlowView]) -> None:
         """Print what the start waits for, if due. Raises EnvironmentProblem after the limit."""
         now_s = time.monotonic()
         waited_s = now_s - self.since_s
-        reason = "; ".join(f"{each.name}: {_waits_for(each)}" for each in waiting)
-        reason += f"; logs: {home().root / 'apps'}"
+        reason = "; ".join(f"{each.name}: {_waits_for(each, self.since_ms)}" for each in waiting)
+        logs = home().root / "apps"
         if self.limit_s is not None and waited_s > self.limit_s:
             raise EnvironmentProblem(
-                f"the flows did not start within {self.limit_s:.0f} s: {reason}"
+                f"the flows did not start within {self.limit_s:.0f} s: {reason}; logs: {logs}"
             )
-        if waited_s > SLOW_START_S and now_s - self.reminded_s > REMIND_S:
-            self.reminded_s = now_s
-            self.console.print(f"still starting after {waited_s:.0f} s: {reason}", style="yellow")
+        if waited_s > LONG_START_S:
+            reason += f"; logs: {logs}"
+        if waited_s < SLOW_START_S:
+            return
+        if reason != self.reminded_of or now_s - self.reminded_s > REMIND_S:
+            self.reminded_s, self.reminded_of = now_s, reason
+            self.console.print(f"after {waited_s:.0f} s: {reason}", style="dim")
 
 
 def _is_down(view: FlowView) -> bool:
@@ -144,9 +152,11 @@ def _is_down(view: FlowView) -> bool:
     return stopped or view.health.state in {"STARTING", "DEAD", "UNKNOWN"}
 
 
-def _waits_for(view: FlowView) -> str:
+def _waits_for(view: FlowView, since_ms: int) -> str:
     """Return what a flow waits for. Before its driver reports, the state is an earlier one's."""
     status = view.look.seen.status if view.look else None
+    if status is not None and status.started_ms < since_ms and view.health.state != "UNKNOWN":
+        return "its driver has not reported yet"
     has_begun = status is not None and status.state == FlowState.RUNNING
     if view.health.state == "UNKNOWN" or (has_begun and view.health.state == FlowState.STARTING):
         return view.health.reason

@@ -18,7 +18,9 @@ from orchestration.flows.clusters import read_config
 from orchestration.flows.status_view import StatusView
 from orchestration.services.home import home
 from orchestration.services.launcher import Launcher
+from orchestration.services.local_ports import HOST
 from orchestration.services.local_session import Ending, Session
+from replication.adapters.followed_file import FollowedFile
 from replication.adapters.local.java import java
 from replication.adapters.local.pyspark_home import pyspark_home
 from replication.config.announcement import pattern_line
@@ -35,13 +37,19 @@ NoUi = Annotated[bool, typer.Option("--no-ui", help="Do not start Dagster's web 
 Port = Annotated[
     int | None, typer.Option(help="Port of Dagster's UI. Default: the first free one from 3000.")
 ]
+Host = Annotated[
+    str,
+    typer.Option(
+        help="Listen address of Dagster's UI, which has no login; 0.0.0.0: all addresses."
+    ),
+]
 Seconds = Annotated[
     float | None,
     typer.Option(help="Exit this many seconds after all flows are running. Default: run on."),
 ]
 
 
-def run(
+def run(  # noqa: PLR0913 - its options
     file: Annotated[Path, typer.Argument(help="Properties file with the clusters and flows.")],
     *,
     no_ui: NoUi = False,
@@ -49,6 +57,7 @@ def run(
         bool,
         typer.Option("--detach", "-d", help="Exit when all flows are running; leave them running."),
     ] = False,
+    host: Host = HOST,
     port: Port = None,
     seconds: Seconds = None,
 ) -> None:
@@ -60,10 +69,11 @@ def run(
     announce(config, console())
     java()
     pyspark_home()
-    session = build_session(config, file, port=port, ui=not no_ui)
+    session = build_session(config, file, host=host, port=port, ui=not no_ui)
     with Ending() as ending:
         show = Show(console(), ending)
-        view = StatusView(config, session.launcher)
+        followed = FollowedFile(file, home().root, keeps=False)
+        view = StatusView(config, session.launcher, file=followed)
         problem = operate(session, view, show, seconds, detach=detach)
     end(1 if problem else 0, problem)
 
@@ -88,8 +98,10 @@ def down() -> None:
     Session(Launcher(where, Path()), tuple(Application(n, n, ()) for n in names)).stop()
 
 
-def build_session(config: Config, file: Path, *, port: int | None, ui: bool) -> Session:
-    return Session(Launcher(home(), file.absolute()), applications(config), port, ui)
+def build_session(
+    config: Config, file: Path, *, host: str = HOST, port: int | None, ui: bool
+) -> Session:
+    return Session(Launcher(home(), file.absolute()), applications(config), port, ui, host)
 
 
 def operate(

@@ -15,16 +15,22 @@ from orchestration.cli.screen.errors import end
 from orchestration.cli.screen.stage import stage
 from orchestration.demo.demo_clusters import fetch_kafka
 from orchestration.demo.failover_round import HERE, NAME, PLAYED, THERE, FailoverRound
+from orchestration.demo.hybrid_round import NAME as HYBRID
+from orchestration.demo.hybrid_round import HybridRound
 from orchestration.demo.scenarios import SCENARIOS, scenario
 from orchestration.demo.smoke import Smoke
 from orchestration.services.home import home, prepare
 from orchestration.services.local_session import Ending
+from replication.adapters.local.files import make_private
 from replication.adapters.local.java import java
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from orchestration.demo.smoke_verdict import Verdict
+
+
+_KINDS: dict[str, type[Smoke]] = {NAME: FailoverRound, HYBRID: HybridRound}
 
 
 def smoke(
@@ -49,7 +55,8 @@ def smoke(
     where = home()
     prepare(where)
     root = where.root / f"smoke-{int(time.time())}"
-    kind = FailoverRound if name == NAME else Smoke
+    make_private(root)
+    kind = _KINDS.get(name, Smoke)
     proof = kind(root, played, records or played.records)
     screen = console()
     with Ending(interrupts=True) as ending:
@@ -73,7 +80,8 @@ def smoke(
             typer.echo(problem)
         good = found.right and not proof.problems
         end(0 if good else 1, _round_sentence(proof, found), is_output=True)
-    end(0 if found.right else 1, _sentence(proof, found), is_output=True)
+    said = _result(proof, found) if name == HYBRID else _sentence(proof, found)
+    end(0 if found.right else 1, said, is_output=True)
 
 
 def _stages(proof: Smoke) -> Iterator[tuple[str, Callable[[], None]]]:
@@ -105,8 +113,12 @@ def _counts(proof: Smoke, found: Verdict) -> list[str]:
     return parts
 
 
+def _result(proof: Smoke, found: Verdict) -> str:
+    return f"smoke: {', '.join(_counts(proof, found))}"
+
+
 def _sentence(proof: Smoke, found: Verdict) -> str:
-    return f"smoke: {', '.join(_counts(proof, found))}, driver back after {proof.back_s:.1f} s"
+    return f"{_result(proof, found)}, driver back after {proof.back_s:.1f} s"
 
 
 def _round_sentence(proof: FailoverRound, found: Verdict) -> str:

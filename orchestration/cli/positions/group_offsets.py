@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path  # noqa: TC003 - Typer reads the annotations
@@ -10,10 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from orchestration.cli.flows.intents import File, Named  # noqa: TC001 - Typer reads the annotations
-from orchestration.cli.flows.status import Output
+from orchestration.cli.flows.flow_options import (
+    All,
+    Chosen,
+    File,
+    Named,
+    One,
+    as_options,
+    chosen_flows,
+)
 from orchestration.cli.screen.console import console
 from orchestration.cli.screen.errors import end
+from orchestration.cli.screen.output import Format, Output, print_data
 from orchestration.cli.screen.text_table import Column, TextTable
 from orchestration.flows.answers import answering_flows
 from orchestration.flows.clusters import read_config
@@ -21,6 +28,7 @@ from orchestration.flows.group_rows import as_csv, desired_by, differences, rows
 from orchestration.flows.intents import find_flow, named_flows
 from orchestration.flows.names import require_name
 from orchestration.flows.target_offsets import existing, left_of
+from replication.config.file.input_file import read_input
 from replication.errors import ClusterRejected, ClusterUnavailable, ConfigError
 from replication.model import TopicPartition
 from replication.offsets.consumer_groups import CommitGroup, Committed, explain_group
@@ -36,12 +44,12 @@ if TYPE_CHECKING:
     from replication.offsets.group_sync import GroupSync
     from replication.settings.sections import Config, Flow
 
-One = Annotated[str, typer.Option("--flow", "-f", help="Name of the flow, such as 'A->B'.")]
 Yes = Annotated[
     bool, typer.Option("--yes", help="Carry out the plan; without --yes it is only shown.")
 ]
 
 
+_LARGEST_EXPORT = 256 << 20  # bytes: of ten thousand groups with thousands of partitions
 _NONE = "no selected group has committed offsets in a topic that is copied"
 
 
@@ -60,7 +68,7 @@ def diff(
     file: File,
     flow: Named = None,
     *,
-    output: Annotated[Output, typer.Option("--output", "-o", help="Output format.")] = Output.table,
+    output: Format = Output.TEXT,
 ) -> None:
     """Show which offsets `sync` would commit, and each group's lag on both clusters.
 
@@ -69,12 +77,12 @@ def diff(
     config = read_config(file)
     flows = answering_flows(config, flow)
     found = [line for each in flows for line in _differences(each, config)]
-    if output is Output.json:
-        typer.echo(json.dumps([asdict(each) for each in found], indent=2))
+    if not output.is_text:
+        print_data([asdict(each) for each in found], output)
     else:
         console().print(_table(found) if found else _NONE)
     if changes := sum(each.action == "set" for each in found):
-        remedy = f"set them with: isthmus offsets sync {file}"
+        remedy = f"set them with: isthmus offsets sync {file}{as_options(config, flow)}"
         end(2, f"{counted(changes, 'offset')} would change; {remedy}")
 
 
@@ -133,13 +141,13 @@ def _table(found: Sequence[Difference]) -> TextTable:
     return table
 
 
-def sync(file: File, flow: Named = None) -> None:
+def sync(file: File, flow: Chosen = None, *, all_: All = False) -> None:
     """Commit the translated offsets of all groups to the target once.
 
     `sync.group.offsets.enabled = true` does this continuously.
     """
     config = read_config(file)
-    for each in answering_flows(config, flow):
+    for each in answering_flows(config, chosen_flows(config, flow, all_=all_)):
         with _opened(each, config) as (work, _):
             typer.echo(f"{each.name}: {work.sync(strict=True)}")
 
@@ -268,7 +276,7 @@ def export(
             rows += rows_of(each.name, work.translated())
             _require_all(work, each)
     if output is Form.json:
-        typer.echo(json.dumps([asdict(each) for each in rows], indent=2))
+        print_data([asdict(each) for each in rows], output)
     else:
         typer.echo(as_csv(rows), nl=False)
 
@@ -289,9 +297,10 @@ def import_(
     """
     config = read_config(file)
     try:
-        text = data.read_text()
+        text = read_input(data, _LARGEST_EXPORT).decode()
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"reading {data}: {error}") from error
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise ConfigError(f"reading {data}: {why}") from error
     find_flow(config, flow)
     desired = desired_by(text, flow, str(data))
     (found,) = answering_flows(config, [flow])

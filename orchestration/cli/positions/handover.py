@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from orchestration.cli.flows.intents import Named  # noqa: TC001 - as above
+from orchestration.cli.flows.flow_options import All, Changed, flows_for
 from orchestration.cli.screen.errors import end
 from orchestration.flows.answers import answering_flows
 from orchestration.flows.clusters import KafkaClusters, read_config
@@ -34,7 +34,8 @@ Search = Annotated[int, typer.Option(help="Records to search per partition.")]
 def takeover(  # noqa: PLR0913 - the options of the command
     *,
     from_mm2: Annotated[Path, typer.Option(help="Properties file of MirrorMaker 2.")],
-    flow: Named = None,
+    flow: Changed = None,
+    all_: All = False,
     yes: Yes = False,
     trust_stored: Annotated[
         bool, typer.Option(help="Trust MM2's stored offset where content cannot verify it.")
@@ -48,7 +49,7 @@ def takeover(  # noqa: PLR0913 - the options of the command
     code 1: the offset of a partition could not be verified.
     """
     config, clusters, unproven = read_config(from_mm2), KafkaClusters(), 0
-    for each in answering_flows(config, flow):
+    for each in answering_flows(config, flows_for(config, flow, all_=all_, changes=yes)):
         anchors = stopped_anchors(each, clusters)
         found = examine_flow(each, config, watch_seconds, search)
         _print(found)
@@ -66,7 +67,8 @@ def takeover(  # noqa: PLR0913 - the options of the command
 def handback(
     *,
     to_mm2: Annotated[Path, typer.Option(help="Properties file of MirrorMaker 2.")],
-    flow: Named = None,
+    flow: Changed = None,
+    all_: All = False,
     yes: Yes = False,
     search: Search = 200_000,
 ) -> None:
@@ -76,7 +78,7 @@ def handback(
     `isthmus resume`. MirrorMaker 2 must not run yet.
     """
     config, clusters = read_config(to_mm2), KafkaClusters()
-    for each in answering_flows(config, flow):
+    for each in answering_flows(config, flows_for(config, flow, all_=all_, changes=yes)):
         returns = plan_return(each, config, stopped_anchors(each, clusters), search)
         typer.echo(f"{each.name}: offsets to store in {each.mm2.offsets_topic} on {each.target}")
         for one in returns:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from orchestration.cli.flows.intents import File  # noqa: TC001 - Typer reads the annotations
-from orchestration.cli.flows.status import Output
+from orchestration.cli.flows.flow_options import File, One  # noqa: TC001 - Typer reads the annotations
 from orchestration.cli.positions import group_offsets
-from orchestration.cli.positions.group_offsets import One  # noqa: TC001 - Typer reads the annotations
 from orchestration.cli.screen.errors import end
+from orchestration.cli.screen.output import Format, Output, print_data
 from orchestration.flows.answers import answering_flows
 from orchestration.flows.clusters import read_config
 from orchestration.flows.names import require_name
@@ -45,7 +43,7 @@ def translate(  # noqa: PLR0913 - one parameter an option
     reverse: Annotated[
         bool, typer.Option("--reverse", help="Translate from the target to the source.")
     ] = False,
-    output: Annotated[Output, typer.Option("--output", "-o", help="Output format.")] = Output.table,
+    output: Format = Output.TEXT,
 ) -> None:
     """Print the target offset of a record on the source, or the reverse with --reverse.
 
@@ -75,9 +73,9 @@ def translate(  # noqa: PLR0913 - one parameter an option
         "problem": answer.problem,
     }
     sentence = f"{here} offset {offset} {_predicate(answer, there, _late(offset, anchor, reverse))}"
-    if output is Output.json:
-        typer.echo(json.dumps(data))
-    end(1 if answer.offset is None else 0, sentence, is_output=output is not Output.json)
+    if not output.is_text:
+        print_data(data, output)
+    end(1 if answer.offset is None else 0, sentence, is_output=output.is_text)
 
 
 def _late(offset: int, anchor: Anchor, reverse: bool) -> str:  # noqa: FBT001 - the option

@@ -1,5 +1,6 @@
 """Verbs that move clients to another cluster, after a disaster or as planned.
 
+``drill``: ``isthmus drill``: practises a failover and a failback with canary records
 ``failback``: ``isthmus failback``: moves clients back to a source that was lost and has returned
 ``failover``: ``isthmus failover``: opens the target for clients after the loss of a source
 ``procedure_output``: What the verbs of this room show: the plan of steps before them, and the

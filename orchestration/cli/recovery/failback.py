@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path  # noqa: TC003 - Typer reads the annotations
 from typing import Annotated
 
 import typer
 
-from orchestration.cli.flows.intents import File  # noqa: TC001 - Typer reads the annotations
-from orchestration.cli.flows.status import Output
+from orchestration.cli.flows.flow_options import File, One  # noqa: TC001 - Typer reads the annotations
 from orchestration.cli.recovery.procedure_output import print_result, progress, show_plan
 from orchestration.cli.screen.errors import end
+from orchestration.cli.screen.output import Format, Output
 from orchestration.failback.failback import Failback
 from orchestration.failback.tail_export import new_export_folder
 from orchestration.flows.answers import answering_flows
@@ -19,6 +20,7 @@ from orchestration.recovery.flow_operation import opened
 from orchestration.recovery.target_cluster import require_target
 from orchestration.services.home import home
 from orchestration.services.launcher import Launcher
+from replication.errors import ConfigError
 from replication.recovery.failback import FailbackOptions, TailChoice
 from replication.recovery.switchover import SwitchoverOptions
 
@@ -27,19 +29,26 @@ _MOVES = SwitchoverOptions()
 
 def failback(  # noqa: PLR0913 - one parameter per option
     file: File,
-    flow: Annotated[
-        str,
-        typer.Option("--flow", "-f", help="Name of the flow that was failed over, such as 'A->B'."),
-    ],
+    flow: One,
     *,
     tail: Annotated[
         TailChoice,
         typer.Option(
             "--tail",
             help="What becomes of records that never arrived at the target: merge copies them "
-            "there, behind what clients wrote; keep leaves them on the source alone.",
+            "there, behind what clients wrote; keep leaves them on the source alone; truncate "
+            "deletes the topics that have some on the source, and fills them from their copies.",
         ),
     ] = TailChoice.MERGE,
+    delete: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--delete",
+            metavar="TOPIC",
+            help="With --tail truncate: a topic that may be deleted. Without it the command asks; "
+            "with --yes each has to be named.",
+        ),
+    ] = None,
     export: Annotated[
         Path | None,
         typer.Option(
@@ -54,6 +63,14 @@ def failback(  # noqa: PLR0913 - one parameter per option
         typer.Option(
             "--prepare",
             help="End before clients have to move; the next failback goes on from there.",
+        ),
+    ] = False,
+    both_sides: Annotated[
+        bool,
+        typer.Option(
+            "--both-sides",
+            help="Of an active-active pair: clients write to both clusters, so nobody moves and "
+            "both flows run on at the end.",
         ),
     ] = False,
     timeout: Annotated[
@@ -75,38 +92,58 @@ def failback(  # noqa: PLR0913 - one parameter per option
         typer.Option("--dry-run", help="Show the steps and the tail; change nothing."),
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    output: Annotated[Output, typer.Option("--output", "-o", help="Output format.")] = Output.table,
+    output: Format = Output.TEXT,
 ) -> None:
     """Bring clients back to the source of a failed-over flow, with all that either side has.
 
-    Finds the records that never arrived at the target, writes them to files, merges or keeps them,
-    lets both flows run until they have copied all, and switches over. If it is interrupted, run it
-    again: it continues where it was, with the options that it was begun with.
+    Finds the records that never arrived at the target, writes them to files, merges, keeps or
+    truncates them, lets both flows run until they have copied all, and switches over. If it is
+    interrupted, run it again: it continues where it was, with the options that it was begun with.
     """
     config = read_config(file)
     (found,) = answering_flows(config, [flow])
-    json_only, clusters = output is Output.json, KafkaClusters()
+    clusters = KafkaClusters()
     require_target(found, config, clusters, Launcher(home(), file.absolute()))
     moves = SwitchoverOptions(timeout, quiet, deny_writes)
     folder = export.absolute() if export else new_export_folder(home().root, found.name)
-    with opened(Failback, found, config, clusters, progress(json_only=json_only)) as work:
-        work.options = FailbackOptions(tail, str(folder), moves)
+    with opened(Failback, found, config, clusters, progress(output)) as work:
+        agreed = frozenset(delete or ())
+        work.options = FailbackOptions(tail, str(folder), moves, both_sides, agreed)
         work.refuse_if_open()
         before = work.preview()
-        if not json_only:
+        if output.is_text:
             show_plan(f"failback of {found.name}", work.steps())
             for line in before.lines():
                 typer.echo(line)
         if dry_run or before.problems:
-            print_result(before, json_only=json_only)
+            print_result(before, output)
             if before.problems:
                 end(1, "it would not begin, see above")
             return
-        if not (yes or json_only):
+        if not (yes or not output.is_text):
             typer.confirm(f"Fail {found.name} back?", abort=True)
-        print_result(work.carry_out(prepare=prepare), json_only=json_only)
+        if missing := [each for each in before.deleted if each not in agreed | work.agreed()]:
+            _agree(missing, found.source, may_ask=not yes and output.is_text)
+            work.options = replace(work.options, delete=agreed | set(missing))
+        print_result(work.carry_out(prepare=prepare), output)
         if prepare:
             typer.echo(
-                f"clients are still on {found.target}: stop them, then run isthmus failback again",
-                err=json_only,
+                f"clients are still on {found.target}: "
+                + ("" if work.options.both_sides else "stop them, then ")
+                + "run isthmus failback again",
+                err=not output.is_text,
             )
+
+
+def _agree(topics: list[str], source: str, *, may_ask: bool) -> None:
+    """Ask for the names of topics that would be deleted. Raises ConfigError where nobody is asked.
+
+    A name that is typed is no habit, as a yes is.
+    """
+    options = " ".join(f"--delete {each}" for each in topics)
+    if not may_ask:
+        raise ConfigError(f"--tail truncate deletes topics on {source}; if it may: {options}")
+    wanted = " ".join(topics)
+    typed = typer.prompt(f"To delete these topics on {source}, type their names ({wanted})")
+    if sorted(typed.replace(",", " ").split()) != sorted(topics):
+        end(1, "the names differ; nothing was changed")

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from orchestration.cli.flows.intents import File  # noqa: TC001 - Typer reads the annotations
-from orchestration.cli.flows.status import Output
+from orchestration.cli.flows.flow_options import File, One  # noqa: TC001 - Typer reads the annotations
 from orchestration.cli.recovery.procedure_output import print_result, progress, show_plan
+from orchestration.cli.screen.output import Format, Output
 from orchestration.flows.answers import Answers
 from orchestration.flows.clusters import KafkaClusters, read_config
 from orchestration.flows.intents import find_flow
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def failover(  # noqa: PLR0913 - one parameter per option
     file: File,
-    flow: Annotated[str, typer.Option("--flow", "-f", help="Name of the flow, such as 'A->B'.")],
+    flow: One,
     *,
     dry_run: Annotated[
         bool,
@@ -37,7 +37,7 @@ def failover(  # noqa: PLR0913 - one parameter per option
         ),
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    output: Annotated[Output, typer.Option("--output", "-o", help="Output format.")] = Output.table,
+    output: Format = Output.TEXT,
 ) -> None:
     """Stop a flow, fence its producers, set the groups' offsets, and open the target for clients.
 
@@ -47,22 +47,22 @@ def failover(  # noqa: PLR0913 - one parameter per option
     found = find_flow(config, flow)
     reachable = Answers([found]).ask()
     reachable.require(found.target)
-    json_only, clusters = output is Output.json, KafkaClusters(reachable.require)
+    clusters = KafkaClusters(reachable.require)
     require_target(found, config, clusters, Launcher(home(), file.absolute()))
-    with opened(Failover, found, config, clusters, progress(json_only=json_only)) as work:
+    with opened(Failover, found, config, clusters, progress(output)) as work:
         if undo:
-            typer.echo(work.undo(), err=json_only)
+            typer.echo(work.undo(), err=not output.is_text)
             return
         work.refuse_if_open()
         before = work.preview()
-        if not json_only:
+        if output.is_text:
             _show(work, before, alive=found.source not in reachable.silent)
         if dry_run:
-            print_result(before, json_only=json_only)
+            print_result(before, output)
             return
-        if not (yes or json_only):
+        if not (yes or not output.is_text):
             typer.confirm(f"Fail {found.name} over?", abort=True)
-        print_result(work.carry_out(), json_only=json_only)
+        print_result(work.carry_out(), output)
 
 
 def _show(work: Failover, before: FailoverReport, *, alive: bool) -> None:

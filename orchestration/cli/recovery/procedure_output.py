@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import typer
 
 from orchestration.cli.screen.errors import end
+from orchestration.cli.screen.output import Output, print_data
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from replication.recovery.procedure import StepPlan
 
 
-def progress(*, json_only: bool) -> Callable[[str], None]:
-    """Return what prints progress: on stderr when the output is JSON."""
-    return lambda line: typer.echo(line, err=json_only)
+def progress(output: Output) -> Callable[[str], None]:
+    """Return what prints progress: on stderr when the output is for a program."""
+    return lambda line: typer.echo(line, err=not output.is_text)
 
 
 def show_plan(title: str, steps: Iterable[StepPlan]) -> None:
@@ -31,11 +31,11 @@ def show_plan(title: str, steps: Iterable[StepPlan]) -> None:
 
 
 def print_result(
-    report: FailoverReport | SwitchoverReport | FailbackReport, *, json_only: bool
+    report: FailoverReport | SwitchoverReport | FailbackReport, output: Output
 ) -> None:
     """Print a report; exit code 1 if positions of groups were left. That of a plan: no change."""
-    if json_only:
-        typer.echo(json.dumps(report.as_json(), indent=2))
+    if not output.is_text:
+        print_data(report.as_json(), output)
     elif report.operation is None:
         typer.echo("nothing was changed")
     else:

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from orchestration.cli.flows.intents import File  # noqa: TC001 - Typer reads the annotations
-from orchestration.cli.flows.status import Output
+from orchestration.cli.flows.flow_options import File, One  # noqa: TC001 - Typer reads the annotations
 from orchestration.cli.recovery.procedure_output import print_result, progress, show_plan
 from orchestration.cli.screen.errors import end
+from orchestration.cli.screen.output import Format, Output
 from orchestration.flows.answers import answering_flows
 from orchestration.flows.clusters import KafkaClusters, read_config
 from orchestration.recovery.flow_operation import opened
@@ -24,7 +24,7 @@ _DEFAULT = SwitchoverOptions()
 
 def switchover(  # noqa: PLR0913 - one parameter per option
     file: File,
-    flow: Annotated[str, typer.Option("--flow", "-f", help="Name of the flow, such as 'A->B'.")],
+    flow: One,
     *,
     timeout: Annotated[
         float,
@@ -64,7 +64,7 @@ def switchover(  # noqa: PLR0913 - one parameter per option
         ),
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    output: Annotated[Output, typer.Option("--output", "-o", help="Output format.")] = Output.table,
+    output: Format = Output.TEXT,
 ) -> None:
     """Move clients to the target: wait for producers, drain, compare, set groups, open the target.
 
@@ -74,24 +74,24 @@ def switchover(  # noqa: PLR0913 - one parameter per option
     options = SwitchoverOptions(timeout, quiet, deny_writes, tail)
     config = read_config(file)
     (found,) = answering_flows(config, [flow])
-    json_only, clusters = output is Output.json, KafkaClusters()
+    clusters = KafkaClusters()
     require_target(found, config, clusters, Launcher(home(), file.absolute()))
-    with opened(Switchover, found, config, clusters, progress(json_only=json_only)) as work:
+    with opened(Switchover, found, config, clusters, progress(output)) as work:
         work.options = options
         if undo:
-            typer.echo(work.undo(), err=json_only)
+            typer.echo(work.undo(), err=not output.is_text)
             return
         work.refuse_if_open()
         before = work.preview()
-        if not json_only:
+        if output.is_text:
             show_plan(f"switchover of {found.name}", work.steps())
             for line in before.lines():
                 typer.echo(line)
         if dry_run:
-            print_result(before, json_only=json_only)
+            print_result(before, output)
             if before.problems:
                 end(1, "it would not begin, see above")
             return
-        if not (yes or json_only):
+        if not (yes or not output.is_text):
             typer.confirm(f"Switch {found.name} over?", abort=True)
-        print_result(work.carry_out(), json_only=json_only)
+        print_result(work.carry_out(), output)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
-from rich.progress import Progress, ProgressColumn, SpinnerColumn, TextColumn
+from rich.progress import Progress, ProgressColumn, SpinnerColumn, TaskID, TextColumn
 from rich.text import Text
 
 if TYPE_CHECKING:
@@ -49,6 +49,30 @@ def stage(console: Console, doing: str) -> Iterator[Stage]:
     finally:
         passed = f"{time.monotonic() - since:.0f} s"
         console.print(f"{doing} ... {current.outcome} ({passed})", style="dim")
+
+
+class Steps:
+    """Shows on a terminal, for as long as the block runs, which of several steps is under way."""
+
+    def __init__(self, console: Console, doing: str) -> None:
+        self._doing = doing
+        self._progress = _spinner(console) if console.is_terminal else None
+        self._task = TaskID(0)
+
+    def __enter__(self) -> Self:
+        if self._progress is not None:
+            self._progress.start()
+            self._task = self._progress.add_task(self._doing)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._progress is not None:
+            self._progress.stop()
+
+    def begin(self, step: str) -> None:
+        """Show that ``step`` is under way now."""
+        if self._progress is not None:
+            self._progress.update(self._task, description=f"{self._doing} {step}")
 
 
 class _Seconds(ProgressColumn):

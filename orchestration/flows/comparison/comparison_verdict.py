@@ -56,6 +56,13 @@ class Gone(NamedTuple):
     topic: str
 
 
+class Transformed(NamedTuple):
+    """A topic that is transformed, so that its copy has other records."""
+
+    flow: str
+    topic: str
+
+
 class LateRow(NamedTuple):
     """A partition that was waited for in vain, and its flow."""
 
@@ -72,6 +79,7 @@ class Report:
     late: Sequence[LateRow] = ()
     gone: Sequence[Gone] = ()
     foreign_ok: bool = False
+    transformed: Sequence[Transformed] = ()
 
     @property
     def verdict(self) -> Verdict:

@@ -34,6 +34,7 @@ class Copied:
     halted: str = ""  # the state and its reason, where copying does not go on
     remark: str = ""  # why nothing is known
     damaged: tuple[OffsetRange, ...] = ()  # of the source: a decision passed over them
+    origins: str = ""  # which copies were copied, a rule as in provenance
 
     def reaches(self, end: int) -> bool:
         """Say whether all source offsets below ``end`` are copied."""
@@ -112,6 +113,10 @@ class FlowPositions:
         """Return how many records were left out by a decision, see ``isthmus losses``."""
         return sum(each.next - each.first for each in self._losses(source))
 
+    def left_out(self, source: TopicPartition) -> tuple[OffsetRange, ...]:
+        """Return the source's offsets that a decision left out, in order."""
+        return tuple(sorted(OffsetRange(each.first, each.next) for each in self._losses(source)))
+
     def _losses(self, source: TopicPartition) -> list[Loss]:
         """Return the losses of the topic that the source has now."""
         ids = {"", self.ids.source.get(source.topic, "")}
@@ -149,7 +154,8 @@ class FlowPositions:
         back = self._translated(source, starts.target, back=True) if starts.target else None
         forth = self._translated(source, starts.source, back=False) if starts.source else None
         start = start_of(sync_points, anchor, starts.target, shared=self.shared)
-        return begins_of(starts, (back, forth), anchor, LogStarts(start, 0))
+        own_from = anchor.own_from if self.own else 0
+        return begins_of(starts, (back, forth), anchor, LogStarts(start, own_from))
 
     def _since(
         self, since: tuple[int, int], source: TopicPartition, starts: LogStarts, anchor: Anchor
@@ -187,7 +193,8 @@ def copied_of(anchor: Anchor | None, target: TopicPartition, ids: tuple[str, str
             return Copied(remark=f"the {side} topic was created again since it was copied")
     halted = "" if anchor.state in _COPYING else f"{anchor.state}: {anchor.reason}"
     remark = "" if anchor.source is not None else "the flow has not started to copy it"
-    return Copied(anchor.source, anchor.mode == Mode.TRANSACTIONAL, halted, remark)
+    is_transactional = anchor.mode == Mode.TRANSACTIONAL
+    return Copied(anchor.source, is_transactional, halted, remark, origins=anchor.origins)
 
 
 def start_of(

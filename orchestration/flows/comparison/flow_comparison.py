@@ -16,18 +16,21 @@ from replication.naming.name_changes import holding
 from replication.naming.selection import TopicSelector
 from replication.planning.target_snapshot import read_history
 from replication.records.compare_compacted import Compacted
+from replication.transforms.topic_transforms import TopicTransforms
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
     from typing import Self
 
     from orchestration.flows.comparison.compared_partition import Result, Work
-    from orchestration.flows.comparison.copy_positions import Copied
+    from orchestration.flows.comparison.compared_span import Span
+    from orchestration.flows.comparison.copy_positions import Copied, CopyPositions
     from orchestration.flows.comparison.topic_comparison import Options
     from replication.adapters.admin.kafka_admin import KafkaAdmin
     from replication.client.admin import Clients, TopicInfo
     from replication.settings.sections import Config, Flow
+    from replication.settings.transform_settings import TopicTransform
 
 _LOOK_S = 0.5
 
@@ -57,6 +60,10 @@ class FlowComparison:
             for each in selector.selected(self._here)
             if topics.fullmatch(each)
         }
+        rules = TopicTransforms(flow.transforms)
+        self.transformed = sorted(each for each in named if rules.of(each) is not None)
+        self._rules, self._target = rules, target
+        named = {one: two for one, two in named.items() if one not in self.transformed}
         compacted = (
             _compacted(self._source, named),
             _compacted(target, {*named.values()} & {*there}),
@@ -65,16 +72,15 @@ class FlowComparison:
             TopicPair(one, two, Compacted(one in compacted[0], two in compacted[1]))
             for one, two in named.items()
         ]
-        own = OwnRecords.for_flow(flow, config)
+        self.own = OwnRecords.for_flow(flow, config)
         ids = TopicIds(_ids(self._here), _ids(there))
-        shared = own is not None or options.foreign_ok
+        shared = self.own is not None or options.foreign_ok
         self.positions = FlowPositions(
-            flow, ids, shared=shared, own=own is not None, tail=options.tail
+            flow, ids, shared=shared, own=self.own is not None, tail=options.tail
         )
         readers = flow.clients.source_consumer, flow.clients.target_admin
-        self._comparer = TopicComparer(
-            (to_librdkafka(readers[0]), to_librdkafka(readers[1])), options, own, self.positions
-        )
+        self._clients = to_librdkafka(readers[0]), to_librdkafka(readers[1])
+        self._comparer = TopicComparer(self._clients, options, self.own, self.positions)
 
     def __enter__(self) -> Self:
         return self
@@ -118,6 +124,42 @@ class FlowComparison:
             for number in range(self._here[pair.source].partitions)
         ]
 
+    def transformed_pairs(self) -> dict[int, list[TopicPair]]:
+        """Return the topics of each transform, by its number, if one of them is compared.
+
+        All of its topics: which of them a record on the target came from is not known.
+        """
+        chosen = {number: self._pairs_of(each) for number, each in enumerate(self.flow.transforms)}
+        return {
+            number: pairs
+            for number, pairs in chosen.items()
+            if any(each.source in self.transformed for each in pairs)
+        }
+
+    def _pairs_of(self, transform: TopicTransform) -> list[TopicPair]:
+        named = [e for e in self._selector.selected(self._here) if self._rules.of(e) is transform]
+        copies = {each: self._selector.remote_topic(each) for each in named}
+        compacted = (
+            _compacted(self._source, copies),
+            _compacted(self._target, {*copies.values()} & {*self._target.topics()}),
+        )
+        return [
+            TopicPair(one, two, Compacted(one in compacted[0], two in compacted[1]))
+            for one, two in copies.items()
+        ]
+
+    def readable_ends(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
+        """Return the readable end of partitions of the source that have a leader."""
+        return self._source.end_offsets(partitions)
+
+    def target_settings(self, topics: Collection[str]) -> Mapping[str, Mapping[str, str]]:
+        """Return the configs of those of ``topics`` that the target has."""
+        found = self._target.topic_settings({*topics} & {*self._target.topics()})
+        return {
+            topic: {name: each.value for name, each in settings.items() if each.value is not None}
+            for topic, settings in found.items()
+        }
+
     def plan(self) -> list[Work]:
         """Return the partitions to compare; see TopicComparer."""
         return self._comparer.plan(self.pairs)
@@ -125,6 +167,24 @@ class FlowComparison:
     def compare(self, work: Work, progress: Callable[[int], object]) -> Result:
         """Compare one partition; see TopicComparer."""
         return self._comparer.compare(work, progress)
+
+    def span(self, work: Work) -> Span:
+        """Return from where a partition can be compared; see TopicComparer."""
+        return self._comparer.span(work)
+
+    def comparer(self, positions: CopyPositions, options: Options) -> TopicComparer:
+        """Return what compares parts of partitions, as ``positions`` say; the caller closes it."""
+        own = OwnRecords.for_flow(self.flow, self._config)
+        return TopicComparer(self._clients, options, own, positions)
+
+    def source_offsets(
+        self, partitions: Collection[TopicPartition], at_ms: int
+    ) -> Mapping[TopicPartition, int | None]:
+        """Return the first offset of each with a timestamp from ``at_ms`` on; None: there is none.
+
+        Raises ClusterUnavailable.
+        """
+        return self.positions.reader.source_offsets(partitions, at_ms)
 
     def gone(self) -> list[str]:
         """Return the selected topics that were copied and that the source has no longer, sorted."""

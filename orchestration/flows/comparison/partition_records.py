@@ -12,7 +12,7 @@ from replication.records.comparison_result import Fingerprint, fingerprint
 from replication.records.keyed_log import Keyed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from orchestration.flows.comparison.compared_partition import Work
     from replication.adapters.topics.record_reader import Record, RecordReader
@@ -37,6 +37,7 @@ class PartitionRecords:
     copied: Concerns = every  # of the source: the flow copies it
     appended: Concerns = every  # of the target: the flow appended it
     timed: bool = True  # timestamps are compared
+    parts: bool = False  # fingerprints tell which part of a record differs
     of_others: int = field(default=0, init=False)  # target records that the flow did not append
     origins: int = field(default=0, init=False)  # records whose provenance header was left out
 
@@ -51,7 +52,7 @@ class PartitionRecords:
         work = self.work
         for record in chain.from_iterable(
             _read(reader, work.source, span)
-            for span in spans_without(work.copied.damaged, OffsetRange(begin, work.source_end))
+            for span in OffsetRange(begin, work.source_end).without(work.copied.damaged)
         ):
             if self.concerns(record) and self.copied(record):
                 yield record
@@ -74,23 +75,15 @@ class PartitionRecords:
         headers = [each for each in record.headers if each[0] != ORIGIN]
         self.origins += len(headers) != len(record.headers)
         time_ms = record.time[0] if self.timed else None
-        return Fingerprint(record.offset, fingerprint(record.key, record.value, headers, time_ms))
+        digest = fingerprint(record.key, record.value, headers, time_ms)
+        content = record.key, record.value, tuple(headers), time_ms
+        return Fingerprint(record.offset, digest, tuple(map(hash, content)) if self.parts else ())
 
     def keyed(self, record: Record) -> Keyed:
         """Return the fingerprints of a record and its key."""
-        offset, digest = self.plain(record)
+        offset, digest, _ = self.plain(record)
         key = digest if record.key is None else fingerprint(record.key, None, (), None)
         return Keyed(offset, key, digest, record.value is None)
-
-
-def spans_without(ranges: Sequence[OffsetRange], whole: OffsetRange) -> Iterator[OffsetRange]:
-    """Yield the parts of ``whole`` outside of ``ranges``, which are in order."""
-    begin, end = whole
-    for each in ranges:
-        if begin < each.end and each.start < end:
-            yield OffsetRange(begin, each.start)
-            begin = each.end
-    yield OffsetRange(begin, end)
 
 
 def _read(reader: RecordReader, partition: TopicPartition, span: OffsetRange) -> Iterator[Record]:

@@ -43,6 +43,7 @@ class Options:
     concerns: Callable[[Record], bool] = every  # of either side: other records are skipped
     target_isolation: str = UNCOMMITTED
     tail: int | None = None  # only so many offsets before the copy's position; None: all
+    parts: bool = False  # say which part of a record differs
 
 
 class TopicComparer:
@@ -98,12 +99,28 @@ class TopicComparer:
         """
         records = self._records(work)
         for _ in range(_ATTEMPTS - 1):
-            span = self._span(work)
+            span = self.span(work)
             result = self._once(replace(records), span, progress)
             if result.is_clean() or not self._was_deleted(work, span, result.comparison):
                 return result
             self._close_readers()  # one reads a partition once
-        return self._once(replace(records), self._span(work), progress)
+        return self._once(replace(records), self.span(work), progress)
+
+    def span(self, work: Work) -> Span:
+        """Return from where to compare, given the logs' first offsets now.
+
+        Raises ClusterUnavailable or ClusterRejected.
+        """
+        starts = LogStarts(
+            self._source.bounds(work.source).start if work.on_source else 0,
+            self._target(work).bounds(work.target).start if work.on_target else 0,
+        )
+        if self._positions is None:
+            return span_of(work, starts, None)
+        known = work.copied.source is not None
+        return span_of(
+            work, starts, self._positions.begins(work.source, starts) if known else UNKNOWN
+        )
 
     def _once(
         self, records: PartitionRecords, span: Span, progress: Callable[[int], object]
@@ -130,22 +147,9 @@ class TopicComparer:
             found.apart[why] += count
         return Result(work, found, timed, records.origins)
 
-    def _span(self, work: Work) -> Span:
-        """Return from where to compare, given the logs' first offsets now."""
-        starts = LogStarts(
-            self._source.bounds(work.source).start if work.on_source else 0,
-            self._target(work).bounds(work.target).start if work.on_target else 0,
-        )
-        if self._positions is None:
-            return span_of(work, starts, None)
-        known = work.copied.source is not None
-        return span_of(
-            work, starts, self._positions.begins(work.source, starts) if known else UNKNOWN
-        )
-
     def _was_deleted(self, work: Work, span: Span, found: Comparison) -> bool:
         """Say whether retention may explain what was found, as it has gone on since."""
-        now = self._span(work)
+        now = self.span(work)
         return now.starts != span.starts and is_explained(now, found)
 
     def _records(self, work: Work) -> PartitionRecords:
@@ -154,8 +158,11 @@ class TopicComparer:
         return PartitionRecords(
             work,
             concerns,
-            own.of_source(work.source, work.source_end) if own and work.on_source else every,
+            own.of_source(work.source, work.source_end, work.copied.origins)
+            if own and work.on_source
+            else every,
             own.of_target(work.target, work.target_end) if own and work.on_target else every,
+            parts=self._options.parts,
         )
 
     @property

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
+from orchestration.dagster.background_tasks.task_assets import FlowTask, Report, task_key
 from orchestration.dagster.resources import IsthmusResource  # noqa: TC001 - Dagster reads the annotations
-from orchestration.dagster.task_assets import FlowTask, Report, task_key
 from orchestration.flows.observe import now_ms
 from replication.offsets.consumer_groups import CommitGroup, explain_group
 from replication.offsets.sync_round import summary
@@ -34,7 +34,7 @@ def group_task(flow: Flow) -> FlowTask:
         f"Sync consumer group offsets from {flow.source} to {flow.target}.",
         flow.groups.every,
         sync_groups,
-        flow.groups.sync,
+        enabled=flow.groups.sync,
         by_driver=True,  # at any interval: two that commit could take a group back
     )
 
@@ -93,7 +93,8 @@ def build_fresh_check(flow: Flow) -> dg.AssetChecksDefinition:
 def freshness(last: TaskReport | None, flow: Flow, moment_ms: int) -> tuple[bool, str]:
     """Return whether the group offsets of a flow were synced recently, and the reason."""
     if last is None:
-        return False, "the driver has not synced group offsets yet"
+        return flow.is_batch, "the driver has not synced group offsets yet"
     age = timedelta(milliseconds=moment_ms - last.at_ms)
     reason = f"{age.total_seconds():.0f} s ago: {last.summary}"
-    return last.ok and age <= 3 * flow.groups.every + _PATIENCE, reason
+    young = flow.is_batch or age <= 3 * flow.groups.every + _PATIENCE  # which rests between runs
+    return last.ok and young, reason

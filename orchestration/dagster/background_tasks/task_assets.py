@@ -1,25 +1,25 @@
-"""Builds the asset, job and schedule of each background task of a flow.
+"""The background tasks of a flow as assets: what each is, and what became of it.
 
-Tasks that run more often than once a minute are run by the Spark driver. They have an asset and a
-job too, so that an operator can see and run them, but their schedule is stopped.
+Tasks that run more often than once a minute are run by the Spark driver. They have an asset too, so
+that an operator can see and run them.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
 import dagster as dg
 
-from orchestration.dagster.assets import slug, stream_key
-from orchestration.dagster.jobs import RUN_TAGS
+from orchestration.dagster.assets import stream_key
 from orchestration.dagster.resources import IsthmusResource
+from orchestration.services.asset_names import slug
 from replication.client.admin import Clients
 from replication.durations import format_duration
 from replication.errors import ReplicationError
 from replication.model import Desired
 from replication.settings.sections import Config, Flow
 from replication.state import Intent, status_topic
-from replication.supervision.task_schedule import cron, is_for_driver
+from replication.supervision.task_schedule import is_for_driver
 
 TABLE_ROWS = 200  # more belong into `isthmus plan`; every row is an event in Dagster's database
 
@@ -42,6 +42,8 @@ class FlowTask:
     description: str
     every: timedelta
     do: Callable[[Config, Flow, Clients], Report]  # raises ReplicationError
+    # Plans: returns the changes that ``do`` would make, and makes none. None: it cannot be told.
+    pending: Callable[[Config, Flow, Clients], Sequence[str]] | None = None
     enabled: bool = True
     by_driver: bool = False  # at any interval
 
@@ -50,39 +52,11 @@ class FlowTask:
         return self.by_driver or is_for_driver(self.every)
 
 
-def build_task_asset(flow: Flow, task: FlowTask) -> dg.Definitions:
-    """Return the asset, the job and the schedule of a task."""
-    made = _asset(flow, task)
-    job = dg.define_asset_job(
-        f"{task.name}_{slug(flow.name)}",
-        selection=dg.AssetSelection.assets(made),
-        description=f"{flow.name}: {task.description}",
-        executor_def=dg.in_process_executor,
-        tags=RUN_TAGS,
-    )
-    runs = task.enabled and not task.is_the_drivers
-    schedule = dg.ScheduleDefinition(
-        name=f"{task.name}_{slug(flow.name)}_schedule",
-        job=job,
-        cron_schedule=cron(task.every),
-        description=_when(task),
-        default_status=dg.DefaultScheduleStatus.RUNNING
-        if runs
-        else dg.DefaultScheduleStatus.STOPPED,
-    )
-    return dg.Definitions(assets=[made], jobs=[job], schedules=[schedule])
-
-
-def build_task_assets(pairs: Iterable[tuple[Flow, FlowTask]]) -> dg.Definitions:
-    """Return the definitions of all tasks of all flows."""
-    return dg.Definitions.merge(*(build_task_asset(flow, task) for flow, task in pairs))
-
-
 def task_key(flow: str, task: str) -> dg.AssetKey:
     return dg.AssetKey(["replication", slug(flow), task])
 
 
-def _when(task: FlowTask) -> str:
+def when(task: FlowTask) -> str:
     every = format_duration(task.every)
     if not task.enabled:
         return "Disabled in the configuration file; a manual run does it once."
@@ -91,13 +65,16 @@ def _when(task: FlowTask) -> str:
     return f"Every {every}, or the cron interval nearest to it."
 
 
-def _asset(flow: Flow, task: FlowTask) -> dg.AssetsDefinition:
+def build_task_asset(flow: Flow, task: FlowTask) -> dg.AssetsDefinition:
+    """Return the asset of a task; a person may materialize it at any time."""
+
     @dg.asset(
         key=task_key(flow.name, task.name),
         deps=[stream_key(flow.name)],
-        group_name=slug(flow.name),
         kinds={"kafka"},
-        description=f"{task.description} {_when(task)}",
+        description=f"{task.description} {when(task)}",
+        group_name=slug(flow.name),
+        owners=list(flow.owners),
         tags={"replication/flow": slug(flow.name)},
     )
     def made(
@@ -117,7 +94,7 @@ def _asset(flow: Flow, task: FlowTask) -> dg.AssetsDefinition:
 def perform(task: FlowTask, config: Config, flow: Flow, clients: Clients) -> Report:
     """Run a task, unless the flow is paused or stopped: then nothing is changed."""
     try:
-        desired = _desired(flow, clients)
+        desired = desired_state(flow, clients)
         if desired is not Desired.RUN:
             return Report(f"skipped: the desired state of the flow is {desired}")
         return task.do(config, flow, clients)
@@ -125,7 +102,8 @@ def perform(task: FlowTask, config: Config, flow: Flow, clients: Clients) -> Rep
         return Report(str(error), failures=(str(error),))
 
 
-def _desired(flow: Flow, clients: Clients) -> Desired:
+def desired_state(flow: Flow, clients: Clients) -> Desired:
+    """Return the desired state of a flow, as its target has it. Raises ClusterUnavailable."""
     records = clients.store(flow).read(status_topic(flow.source))
     found = records.get(Intent(flow.name).key())
     return Desired(found.desired) if isinstance(found, Intent) else Desired.RUN

@@ -7,69 +7,80 @@ from enum import Enum
 import dagster as dg
 from pydantic import Field
 
+from orchestration.dagster.assets import stream_key
+from orchestration.dagster.flow_jobs.approval import await_yes
+from orchestration.dagster.flow_jobs.chosen_flow import chosen, report_change
 from orchestration.dagster.resources import IsthmusResource
 from orchestration.failback.failback import Failback
 from orchestration.failback.report import FailbackReport
 from orchestration.failback.tail_export import new_export_folder
-from orchestration.flows.intents import find_flow
 from orchestration.recovery.failover import Failover
 from orchestration.recovery.flow_operation import Kind, opened
 from orchestration.recovery.report import FailoverReport
 from orchestration.recovery.switchover import Switchover
 from orchestration.recovery.switchover_report import SwitchoverReport
 from orchestration.recovery.target_cluster import require_target
-from replication.errors import ReplicationError
 from replication.recovery.failback import FailbackOptions, TailChoice
 from replication.recovery.switchover import SwitchoverOptions
+from replication.settings.sections import Flow
 
 Report = FailoverReport | SwitchoverReport | FailbackReport
 _DEFAULT = SwitchoverOptions()
 
 
 class Action(Enum):
-    """What a run does: show the plan, carry it out, or undo it."""
+    """What a run does: show the plan, carry it out, at once or after a person's yes, or undo it."""
 
     PLAN = "plan"
+    ASK = "ask, then carry out"
     CARRY_OUT = "carry out"
     UNDO = "undo"
 
 
 class WhichFailover(dg.Config):
-    flow: str = Field(description="Name of the flow whose source is gone, such as A->B.")
     action: Action = Field(
         default=Action.PLAN,
         description=(
             "PLAN: show the steps and what may be missing, and change nothing. CARRY_OUT: stop the "
             "flow, fence its producers, set the groups' offsets, open the target for clients; it "
-            "continues a failover that was interrupted. UNDO: close the target again, if no "
-            "client wrote there, and resume the flow."
+            "continues a failover that was interrupted. ASK: show the plan, wait until somebody "
+            "launches the job say_yes for the flow, then the same. UNDO: close the target again, "
+            "if no client wrote there, and resume the flow."
         ),
     )
 
 
-class WhichSwitchover(dg.Config):
-    flow: str = Field(description="Name of the flow whose clients move, such as A->B.")
+class WhichMove(dg.Config):
+    """How clients are moved from one cluster to the other."""
+
+    timeout_s: float = Field(
+        default=_DEFAULT.timeout_s,
+        description="Seconds for which producers are waited for to stop, and the copy to end.",
+    )
+    quiet_s: float = Field(
+        default=_DEFAULT.quiet_s,
+        description="Seconds for which nobody may have written to the cluster that clients leave.",
+    )
+    deny_writes: bool = Field(
+        default=_DEFAULT.deny_writes,
+        description="Deny everybody WRITE on the topics there while clients move.",
+    )
+
+    def options(self, tail: int = _DEFAULT.tail) -> SwitchoverOptions:
+        return SwitchoverOptions(self.timeout_s, self.quiet_s, self.deny_writes, tail)
+
+
+class WhichSwitchover(WhichMove):
     action: Action = Field(
         default=Action.PLAN,
         description=(
             "PLAN: show the steps and what stands against them, and change nothing. CARRY_OUT: "
             "wait for producers, drain, stop the flow, compare, set the groups' offsets, open the "
             "target; what fails before that is undone; it continues one that was interrupted. "
-            "UNDO: take back one that was interrupted, or close the target again, if no client "
-            "wrote there, and resume the flow."
+            "ASK: show the plan, wait until somebody launches the job say_yes for the flow, then "
+            "the same. UNDO: take back one that was interrupted, or close the target again, if no "
+            "client wrote there, and resume the flow."
         ),
-    )
-    timeout_s: float = Field(
-        default=_DEFAULT.timeout_s,
-        description="Seconds for which producers are waited for, and then the copy.",
-    )
-    quiet_s: float = Field(
-        default=_DEFAULT.quiet_s,
-        description="Seconds for which nobody may have written to the source.",
-    )
-    deny_writes: bool = Field(
-        default=_DEFAULT.deny_writes,
-        description="Deny everybody WRITE on the source topics until the target is open.",
     )
     tail: int = Field(
         default=_DEFAULT.tail,
@@ -85,7 +96,7 @@ def fail_over(
     context: dg.OpExecutionContext, config: WhichFailover, isthmus: IsthmusResource
 ) -> None:
     """Carry out ``config.action``. Raises Failure with the reason, without a stack trace."""
-    with _opened(Failover, context, config.flow, isthmus) as work:
+    with _opened(Failover, context, isthmus) as work:
         _act(context, config.action, work)
 
 
@@ -97,10 +108,8 @@ def switch_over(
     context: dg.OpExecutionContext, config: WhichSwitchover, isthmus: IsthmusResource
 ) -> None:
     """Carry out ``config.action``. Raises Failure with the reason, without a stack trace."""
-    with _opened(Switchover, context, config.flow, isthmus) as work:
-        work.options = SwitchoverOptions(
-            config.timeout_s, config.quiet_s, config.deny_writes, config.tail
-        )
+    with _opened(Switchover, context, isthmus) as work:
+        work.options = config.options(config.tail)
         _act(context, config.action, work)
 
 
@@ -109,42 +118,43 @@ class FailbackAction(Enum):
 
     PLAN = "plan"
     PREPARE = "prepare"
+    ASK = "prepare, ask, then carry out"
     CARRY_OUT = "carry out"
 
 
-class WhichFailback(dg.Config):
-    flow: str = Field(description="Name of the flow that was failed over, such as A->B.")
+class WhichFailback(WhichMove):
     action: FailbackAction = Field(
         default=FailbackAction.PLAN,
         description=(
             "PLAN: show the steps and the records that never arrived, and change nothing. PREPARE: "
             "write these to files, merge or keep them, and let both flows run until all is copied; "
             "clients stay where they are. CARRY_OUT: the same, or what is left of it; then move "
-            "the clients back."
+            "the clients back. ASK: the same, but wait after the preparation, or before it if it "
+            "deletes topics, until somebody launches the job say_yes for the flow."
         ),
     )
     tail: TailChoice = Field(
         default=TailChoice.MERGE,
         description=(
             "Records that never arrived at the target. MERGE: copy them there, behind what clients "
-            "wrote. KEEP: leave them on the source alone."
+            "wrote. KEEP: leave them on the source alone. TRUNCATE: delete the topics that have "
+            "some on the source, and fill them from their copies; each has to be named in delete."
         ),
+    )
+    delete: list[str] = Field(
+        default=[],
+        description="With TRUNCATE: the topics that may be deleted on the source.",
     )
     export: str = Field(
         default="",
         description="Directory for these records; empty: a new one in the state directory.",
     )
-    timeout_s: float = Field(
-        default=_DEFAULT.timeout_s,
-        description="Seconds for which the copy is waited for, and producers to stop.",
-    )
-    quiet_s: float = Field(
-        default=_DEFAULT.quiet_s,
-        description="Seconds for which nobody may have written to the target.",
-    )
-    deny_writes: bool = Field(
-        default=_DEFAULT.deny_writes,
-        description="Deny everybody WRITE on the target while clients move.",
+    both_sides: bool = Field(
+        default=False,
+        description=(
+            "Of an active-active pair: clients write to both clusters, so nobody moves and both "
+            "flows run on at the end."
+        ),
     )
 
 
@@ -156,42 +166,53 @@ def fail_back(
     context: dg.OpExecutionContext, config: WhichFailback, isthmus: IsthmusResource
 ) -> None:
     """Carry out ``config.action``. Raises Failure with the reason, without a stack trace."""
-    with _opened(Failback, context, config.flow, isthmus) as work:
-        folder = config.export or str(new_export_folder(isthmus.launcher().home.root, config.flow))
-        moves = SwitchoverOptions(config.timeout_s, config.quiet_s, config.deny_writes)
-        work.options = FailbackOptions(config.tail, folder, moves)
+    with _opened(Failback, context, isthmus) as work:
+        folder = config.export or str(
+            new_export_folder(isthmus.launcher().home.root, work.flow.name)
+        )
+        work.options = FailbackOptions(
+            config.tail, folder, config.options(), config.both_sides, frozenset(config.delete)
+        )
         work.refuse_if_open()
         if config.action is FailbackAction.PLAN:
             _plan(context, work)
             _report(context, work.preview())
         else:
             prepare = config.action is FailbackAction.PREPARE
-            _report(context, work.carry_out(prepare=prepare))
+            if config.action is FailbackAction.ASK:
+                is_safe = not work.options.truncates  # nothing is deleted before the yes
+                _say(context, work.carry_out(prepare=True) if is_safe else work.preview())
+                await_yes(context, work.flow.name)
+            _report(context, work.carry_out(prepare=prepare), work.flow)
 
 
 @contextmanager
 def _opened(
-    kind: type[Kind], context: dg.OpExecutionContext, name: str, isthmus: IsthmusResource
+    kind: type[Kind], context: dg.OpExecutionContext, isthmus: IsthmusResource
 ) -> Iterator[Kind]:
-    """Give an operation on the flow called ``name``; what goes wrong is a Failure in one line."""
-    try:
-        config, clusters = isthmus.config(), isthmus.clusters()
-        flow = find_flow(config, name)
-        require_target(flow, config, clusters, isthmus.launcher())
-        with opened(kind, flow, config, clusters, context.log.info) as work:
+    """Give an operation on the chosen flow; what goes wrong is a Failure in one line."""
+    with chosen(context, isthmus) as run:
+        clusters = isthmus.clusters()
+        require_target(run.flow, run.config, clusters, isthmus.launcher())
+        with opened(kind, run.flow, run.config, clusters, context.log.info) as work:
+            work.home = isthmus.launcher().home
             yield work
-    except ReplicationError as error:
-        raise dg.Failure(str(error), allow_retries=False) from None
 
 
 def _act(context: dg.OpExecutionContext, action: Action, work: Failover | Switchover) -> None:
     if action is Action.UNDO:
-        context.log.info(work.undo())
+        report_change(context, work.flow, work.undo())
         return
     work.refuse_if_open()
     if action is Action.PLAN:
         _plan(context, work)
-    _report(context, work.preview() if action is Action.PLAN else work.carry_out())
+        _report(context, work.preview())
+        return
+    if action is Action.ASK:
+        _plan(context, work)
+        _say(context, work.preview())
+        await_yes(context, work.flow.name)
+    _report(context, work.carry_out(), work.flow)
 
 
 def _plan(context: dg.OpExecutionContext, work: Failover | Switchover | Failback) -> None:
@@ -199,11 +220,24 @@ def _plan(context: dg.OpExecutionContext, work: Failover | Switchover | Failback
         context.log.info("%s: %s; to go back: %s", step.name, step.does, step.back)
 
 
-def _report(context: dg.OpExecutionContext, report: Report) -> None:
-    """Log the report, which becomes metadata too."""
-    for line in report.lines():
+def _say(context: dg.OpExecutionContext, report: Report) -> list[str]:
+    """Log a report; return its lines."""
+    lines = list(report.lines())
+    for line in lines:
         context.log.info(line)
-    context.add_output_metadata(_metadata(report))
+    return lines
+
+
+def _report(context: dg.OpExecutionContext, report: Report, moved: Flow | None = None) -> None:
+    """Log the report, which becomes metadata too; of ``moved``'s stream if it was carried out."""
+    lines = _say(context, report)
+    found = _metadata(report)
+    context.add_output_metadata(found)
+    if moved is not None:
+        said = f"{context.job_name}: {lines[-1] if lines else 'carried out'}"
+        context.log_event(
+            dg.AssetObservation(stream_key(moved.name), description=said, metadata=found)
+        )
 
 
 def _metadata(report: Report) -> dict[str, dg.MetadataValue]:

@@ -9,8 +9,8 @@ from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING
 
-from orchestration.dagster.group_offset_assets import group_task
-from orchestration.dagster.task_assets import FlowTask, Report
+from orchestration.dagster.background_tasks.group_offset_assets import group_task
+from orchestration.dagster.background_tasks.task_assets import FlowTask, Report
 from replication.planning.apply import is_change
 from replication.planning.execute import plan_and_apply
 from replication.planning.explain import explain_action
@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 
     from replication.client.admin import Clients
     from replication.settings.sections import Config, Flow
+
+
+DRIVER_TASKS = frozenset(
+    {"topic_configs", "acls", "group_offsets", "heartbeats", "checkpoints", "offset_syncs"}
+)  # have an asset, whoever performs them
 
 
 def flow_tasks(config: Config) -> Iterator[tuple[Flow, FlowTask]]:
@@ -35,6 +40,7 @@ def _tasks(flow: Flow) -> Iterator[FlowTask]:
         f"Sync topic configs from {flow.source} to the copies on {flow.target}.",
         flow.configs.every,
         partial(_sync, Part.CONFIGS),
+        partial(_pending, Part.CONFIGS),
         flow.configs.enabled,
     )
     yield FlowTask(
@@ -42,6 +48,7 @@ def _tasks(flow: Flow) -> Iterator[FlowTask]:
         f"Sync topic ACLs from {flow.source} to the copies on {flow.target}.",
         flow.acls.every,
         partial(_sync, Part.ACLS),
+        partial(_pending, Part.ACLS),
         flow.acls.enabled,
     )
     yield group_task(flow)
@@ -54,7 +61,9 @@ def _heartbeats(flow: Flow) -> FlowTask:
     description = (
         f"Write heartbeats to topic heartbeats on {flow.target}, in MirrorMaker 2's format."
     )
-    return FlowTask("heartbeats", description, beats.every, _beat, beats.enabled, by_driver=True)
+    return FlowTask(
+        "heartbeats", description, beats.every, _beat, enabled=beats.enabled, by_driver=True
+    )
 
 
 def _beat(_: Config, flow: Flow, __: Clients) -> Report:
@@ -69,7 +78,12 @@ def _checkpoints(flow: Flow) -> FlowTask:
         f"Write checkpoints of {flow.source}'s groups to {flow.target}, in MirrorMaker 2's format."
     )
     return FlowTask(
-        "checkpoints", description, checkpoints.every, _record, checkpoints.enabled, by_driver=True
+        "checkpoints",
+        description,
+        checkpoints.every,
+        _record,
+        enabled=checkpoints.enabled,
+        by_driver=True,
     )
 
 
@@ -96,3 +110,9 @@ def _sync(part: Part, config: Config, flow: Flow, clients: Clients) -> Report:
             "failed": sum(each.failed for each in done.outcomes),
         },
     )
+
+
+def _pending(part: Part, config: Config, flow: Flow, clients: Clients) -> tuple[str, ...]:
+    """Return the changes of one part for one flow, and make none."""
+    plan = Planner(config, clients, {part}).plan(flow.target, {flow.name})
+    return tuple(explain_action(each) for each in plan.actions if is_change(each))

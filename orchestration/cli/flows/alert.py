@@ -1,0 +1,72 @@
+"""``isthmus alert test``: posts a test alert to each channel, and says whether it arrived."""
+
+from __future__ import annotations
+
+import socket
+import time
+from pathlib import Path  # noqa: TC003 - Typer reads the annotations
+from typing import Annotated
+
+import typer
+
+from orchestration.alerts.alert import TEST, Alert, lines
+from orchestration.alerts.channels import Channel, channels
+from orchestration.alerts.runbooks import runbook
+from orchestration.cli.screen.errors import end
+from orchestration.flows.clusters import read_config
+from replication.errors import EnvironmentProblem
+from replication.planning.explain import counted
+
+app = typer.Typer(
+    name="alert",
+    no_args_is_help=True,
+    add_completion=False,
+    help="Try the channels that alerts are posted to.",
+)
+
+
+@app.callback()
+def alert() -> None:
+    """Try the channels that alerts are posted to."""
+
+
+@app.command()
+def test(
+    file: Annotated[Path, typer.Argument(help="Properties file with the clusters and flows.")],
+) -> None:
+    """Post a test alert to each channel of FILE, and say of each whether it arrived.
+
+    Connects to no Kafka cluster, and needs no running Dagster. Exit code 0: it arrived at all
+    channels, or there are none but the log; 1: not at all of them; 2: the file is wrong.
+    """
+    config = read_config(file)
+    found = channels(config.alerts)
+    sent = _alert(tuple(each.name for each in config.flows), config.alerts.runbooks)
+    failed = [each.name for each in found if not _arrives(each, sent)]
+    if not found:
+        end(0, "alerts go to Dagster's log alone: set alert.urls or alert.webhook.url",
+            is_output=True)  # fmt: skip
+    if failed:
+        end(1, f"it did not arrive at {counted(len(failed), 'channel')}: {', '.join(failed)}")
+    end(0, f"it arrived at {counted(len(found), 'channel')}", is_output=True)
+
+
+def _arrives(channel: Channel, sent: Alert) -> bool:
+    try:
+        channel.send(sent)
+    except EnvironmentProblem as error:
+        typer.echo(f"{channel.name}: FAILED: {error}")
+        return False
+    typer.echo(f"{channel.name}: arrived")
+    return True
+
+
+def _alert(flows: tuple[str, ...], base: str) -> Alert:
+    link = f"{base}#{runbook('TEST').section}"
+    text = lines(
+        "a test of this channel; nothing is wrong",
+        sent_by=f"isthmus alert test on {socket.gethostname()}",
+        flows=", ".join(flows),
+        runbook=link,
+    )
+    return Alert(TEST, "test", text, int(time.time() * 1000), flows=flows, runbook=link)

@@ -1,0 +1,50 @@
+"""``isthmus restart``: stops flows cleanly, and lets them run again."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from orchestration.cli.flows.flow_options import All, Chosen, File, chosen_flows
+from orchestration.cli.screen.console import console
+from orchestration.cli.screen.stage import stage
+from orchestration.flows.answers import answering_flows
+from orchestration.flows.clusters import KafkaClusters, read_config
+from orchestration.flows.restart import FlowRestart
+from orchestration.services.home import home
+from orchestration.services.launcher import Launcher
+from replication.supervision.driver_supervision import applications
+
+
+def restart(
+    file: File,
+    flow: Chosen = None,
+    *,
+    all_: All = False,
+    wait: Annotated[
+        float, typer.Option(metavar="SECONDS", help="How long a stop, and a start, may take.")
+    ] = 120.0,
+) -> None:
+    """Stop flows cleanly, one by one, and let each run again with the file as it is now.
+
+    No record is lost or repeated. A flow that is paused or stopped is left as it is. If it is
+    interrupted, the flow is still asked to run. Exit code 1: a flow did not stop or start in time.
+    """
+    config, clusters, launcher = (
+        read_config(file),
+        KafkaClusters(),
+        Launcher(home(), file.absolute()),
+    )
+    apps = {name: app for app in applications(config) for name in app.flows}
+    chosen = chosen_flows(config, flow, all_=all_)
+    screen = console()
+    for each in answering_flows(config, chosen, sources=False):
+        work = FlowRestart(each, apps[each.name], clusters, launcher, wait)
+        work.refuse()
+        try:
+            with stage(screen, f"stopping {each.name}"):
+                work.stop()
+        finally:
+            with stage(screen, f"starting {each.name}"):
+                work.start()

@@ -1,0 +1,146 @@
+"""``isthmus verify``: compares what flows copied with their sources, by a bounded Spark job."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path  # noqa: TC003 - Typer reads the annotation at run time
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from orchestration.cli.flows.flow_options import Named  # noqa: TC001 - Typer reads the annotations
+from orchestration.cli.screen.console import console
+from orchestration.cli.screen.errors import end
+from orchestration.cli.screen.output import Format, Output, print_data
+from orchestration.flows.answers import answering_flows
+from orchestration.services.home import home
+from orchestration.verification.flow_verification import FlowVerification
+from orchestration.verification.outcome import EXIT_CANNOT
+from orchestration.verification.partition_plan import Selected
+from orchestration.verification.report import as_json, lines, sentence, speed_line
+from orchestration.verification.report_files import reports_directory, store_report
+from orchestration.verification.spark_process import SparkProcess
+from orchestration.verification.transform_process import TransformProcess
+from replication.config.file.values import start
+from replication.config.load import load_config
+from replication.errors import ConfigError, ReplicationError
+
+if TYPE_CHECKING:
+    from orchestration.verification.outcome import Outcome
+    from replication.settings.sections import Config, Flow
+
+_ALL = ".*"
+
+
+def verify(  # noqa: PLR0913 - the options of the command
+    file: Annotated[Path, typer.Argument(help="Properties file with the clusters and flows.")],
+    *,
+    flow: Named = None,
+    topics: Annotated[
+        str,
+        typer.Option(
+            help="Verify only source topics that this regular expression matches in full."
+        ),
+    ] = _ALL,
+    since: Annotated[
+        str | None,
+        typer.Option(help="Only ranges with records from then on: 2026-05-01T08:00:00Z, or ms."),
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option(help="Only ranges with records before: as for --since.")
+    ] = None,
+    sample: Annotated[
+        float,
+        typer.Option(min=0, max=1, help="Share of the ranges that are compared, drawn by chance."),
+    ] = 1.0,
+    full: Annotated[
+        bool,
+        typer.Option("--full", help="Also compare what an earlier run has verified."),
+    ] = False,
+    output: Format = Output.TEXT,
+) -> None:
+    """Verify with Spark that what is copied is what the source holds, record by record.
+
+    A bounded Spark job compares key, value, headers, timestamp and order of all
+    records up to the anchors, range by range. Ranges that differ are then
+    looked into record by record. A run continues where the last good one ended.
+    What is in flight, what retention deleted, and what a decision left out is
+    no difference. Reports are stored as HTML and JSON.
+
+    Exit code 0: equal, or all that is copied was verified before.
+    1: there is a difference.
+    2: it could not be told: nothing, or not all, could be compared, or the
+    command failed, because of the file, an option, a cluster or Spark.
+    """
+    try:
+        config = load_config(file).config
+        selected = Selected(full, _moment("--since", since), _moment("--until", until), sample,
+                            time.time_ns())  # fmt: skip
+        pattern = _pattern(topics)
+        flows = answering_flows(config, tuple(flow or ()))
+        found = [_verified(each, config, pattern, selected, output) for each in flows]
+    except ReplicationError as error:
+        end(EXIT_CANNOT, f"error: {error}")
+    if not output.is_text:
+        print_data([as_json(each) for each in found], output)
+    code = max((each.verdict.exit_code for each in found), key=_SEVERITY.index)
+    said = "\n".join(f"{each.flow}: {sentence(each)}" for each in found)
+    end(code, said, is_output=output.is_text)
+
+
+_SEVERITY = (0, 2, 1)  # a difference in one flow says more than that another could not be compared
+
+
+def _verified(
+    flow: Flow, config: Config, pattern: re.Pattern[str], selected: Selected, output: Output
+) -> Outcome:
+    with _progress() as progress:
+        bar = progress.add_task(flow.name, total=None)
+
+        def show(doing: str, done: int, of: int) -> None:
+            progress.update(bar, description=f"{flow.name} {doing}", completed=done, total=of)
+
+        run = FlowVerification(
+            flow,
+            config,
+            pattern,
+            selected,
+            SparkProcess(config),
+            TransformProcess(config),
+            show,
+            pattern.pattern == _ALL,
+        )
+        found = run.run()
+    settings = config.verification
+    page = store_report(found, reports_directory(settings, home()), settings.reports_kept)
+    if output.is_text:
+        screen = console()
+        for line in (*lines(found), speed_line(found), f"report: {page}"):
+            screen.print(f"  {line}", markup=False, soft_wrap=True)
+    return found
+
+
+def _progress() -> Progress:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    return Progress(*columns, TimeElapsedColumn(), console=console(stderr=True))
+
+
+def _pattern(topics: str) -> re.Pattern[str]:
+    try:
+        return re.compile(topics)
+    except re.error as error:
+        raise ConfigError(f"--topics {topics!r} is not a regular expression: {error}") from error
+
+
+def _moment(option: str, text: str | None) -> int | None:
+    """Return a moment in ms. Raises ConfigError."""
+    if text is None:
+        return None
+    try:
+        return int(start(text))
+    except ValueError:
+        raise ConfigError(
+            f"{option} {text!r} is no moment: write 2026-05-01T08:00:00Z, or ms since 1970"
+        ) from None

@@ -1,0 +1,103 @@
+"""``isthmus logs``: shows the newest lines of the logs on this machine, and follows them."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from orchestration.cli.flows.flow_options import File, Named  # noqa: TC001 - Typer reads the annotations
+from orchestration.cli.screen.errors import end
+from orchestration.flows.clusters import read_config
+from orchestration.flows.intents import named_flows
+from orchestration.services.home import home
+from orchestration.services.keeper import NAMES
+from replication.supervision.driver_supervision import applications
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+POLL_S = 0.5
+
+
+@dataclass(slots=True)
+class Log:
+    """A log that may not exist yet. Lines about ``others`` alone are left out."""
+
+    name: str
+    path: Path
+    others: tuple[str, ...] = ()  # flows that were not asked for
+    position: int = 0
+
+    def last(self, lines: int) -> list[str]:
+        """Return the last lines, and remember how far the log was read."""
+        return list(deque(self.new(), maxlen=lines))
+
+    def new(self) -> Iterator[str]:
+        """Yield what was appended since the last call, by whole lines."""
+        try:
+            with self.path.open("rb") as file:
+                if self.path.stat().st_size < self.position:  # it was moved aside meanwhile
+                    self.position = 0
+                file.seek(self.position)
+                for line in file:
+                    if not line.endswith(b"\n"):
+                        return
+                    self.position += len(line)
+                    text = line.decode(errors="replace").rstrip("\n")
+                    if not any(other in text for other in self.others):
+                        yield text
+        except FileNotFoundError:
+            self.position = 0
+
+
+def logs(
+    file: File,
+    *,
+    flow: Named = None,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-F", help="Show what is appended, until Ctrl-C.")
+    ] = False,
+    lines: Annotated[
+        int, typer.Option("--lines", "-n", min=0, help="How many lines of each log at first.")
+    ] = 50,
+    dagster: Annotated[
+        bool, typer.Option("--dagster", help="Also the logs of Dagster's services.")
+    ] = False,
+) -> None:
+    """Show the newest lines of the drivers' logs on this machine.
+
+    With several logs each line begins with the name of its own. Exit code 1: there is no log here.
+    """
+    config = read_config(file)
+    wanted = {each.name for each in named_flows(config, flow)}
+    found = [
+        Log(
+            app.name,
+            home().app(app.name) / "driver.log",
+            tuple(each for each in app.flows if each not in wanted),
+        )
+        for app in applications(config)
+        if wanted & set(app.flows)
+    ]
+    if dagster:
+        found += [Log(name, home().logs / f"{name}.log") for name in (*NAMES, "keeper")]
+    if not follow and not any(each.path.exists() for each in found):
+        end(
+            1, f"no log in {home().root}: did these flows run on this machine, from this directory?"
+        )
+    for each in found:
+        _print(each, each.last(lines), several=len(found) > 1)
+    while follow:
+        time.sleep(POLL_S)
+        for each in found:
+            _print(each, each.new(), several=len(found) > 1)
+
+
+def _print(log: Log, lines: Iterable[str], *, several: bool) -> None:
+    for line in lines:
+        typer.echo(f"{log.name}: {line}" if several else line)

@@ -1,0 +1,105 @@
+"""``isthmus report``: writes one HTML page about the flows, for people who do not run them."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.progress import track
+
+from orchestration.cli.flows.flow_options import File  # noqa: TC001 - Typer reads the annotations
+from orchestration.cli.screen.console import console
+from orchestration.flows.answers import answering_flows
+from orchestration.flows.clusters import KafkaClusters, read_config
+from orchestration.flows.observe import now_ms
+from orchestration.flows.status_view import StatusView
+from orchestration.report.event_log import open_history, stored_samples
+from orchestration.report.flow_history import FlowHistory
+from orchestration.report.over_time import SAMPLE_MS, over_time
+from orchestration.report.page import page
+from orchestration.services.home import home
+from orchestration.services.launcher import Launcher
+from replication.durations import parse_duration
+from replication.errors import EnvironmentProblem
+from replication.state import Drill, status_topic
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from orchestration.flows.observe import Clusters
+    from orchestration.services.home import Home
+    from replication.settings.sections import Flow
+
+_PAGE = Path("isthmus-report.html")
+
+
+def report(
+    file: File,
+    *,
+    page_file: Annotated[
+        Path, typer.Option("--file", help="The page to write; it is replaced as a whole.")
+    ] = _PAGE,
+    seconds: Annotated[
+        int, typer.Option(min=1, help="How long to look, once a second, before it is written.")
+    ] = 30,
+    since: Annotated[
+        str, typer.Option(help="How far back Dagster's history is shown too; 0: not at all.")
+    ] = "24h",
+) -> None:
+    """Watch the flows for some seconds, and write one HTML page about them.
+
+    It shows topology, states, lag, throughput, latency, a heat map of topics, losses, groups and
+    drills, and needs no other file. What was before comes from Dagster's history in the state
+    directory of `isthmus run`. Exit code 1: a target did not answer, or the page could not be
+    written.
+    """
+    back_ms = _span_ms(since)
+    config, clusters = read_config(file), KafkaClusters()
+    flows = answering_flows(config, None, sources=False)
+    histories = {
+        each.name: FlowHistory(each.name, each.lag_sla.total_seconds(), _drills(each, clusters))
+        for each in flows
+    }
+    view = StatusView(config, Launcher(home(), file.absolute()))
+    screen = console(stderr=True)
+    for n in track(range(seconds), "looking", console=screen, disable=not screen.is_terminal):
+        at_ms = now_ms()
+        for each in view.look():
+            histories[each.name].add(each, at_ms)
+        if n < seconds - 1:
+            time.sleep(1)
+    if back_ms:
+        _add_past(histories, home(), since, back_ms)
+    try:
+        page_file.write_text(page(list(histories.values()), now_ms()))
+    except OSError as error:
+        raise EnvironmentProblem(f"writing {page_file}: {error.strerror}") from error
+    typer.echo(f"{page_file} is written")
+
+
+def _span_ms(text: str) -> int:
+    try:
+        return int(parse_duration(text).total_seconds() * 1000)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--since") from None
+
+
+def _add_past(histories: Mapping[str, FlowHistory], where: Home, span: str, back_ms: int) -> None:
+    history = open_history(where)
+    if history is None:
+        typer.echo(f"Dagster has no history in {where.dagster}: the page shows the looks alone")
+        return
+    until_ms = now_ms()
+    with history:
+        for name, each in histories.items():
+            # An observation before the span says how it began.
+            stored = stored_samples(history, name, until_ms - back_ms - SAMPLE_MS)
+            title = f"The last {span}, from Dagster's history"
+            each.past = over_time(stored, title, until_ms - back_ms, until_ms)
+
+
+def _drills(flow: Flow, clusters: Clusters) -> tuple[Drill, ...]:
+    records = clusters.store(flow).read(status_topic(flow.source)).values()
+    return tuple(each for each in records if isinstance(each, Drill) and each.flow == flow.name)

@@ -1,0 +1,14 @@
+"""What Dagster is told of topics, background tasks and clusters, and how often.
+
+``cluster_sensor``: The sensor that observes all clusters every minute
+``clusters``: Events about one cluster: its facts, and whether it answers
+``flow_events``: All events about one flow beside those of its stream, and what is remembered
+``named_topics``: Events about the topics that have an asset of their own
+``task_rounds``: Events about the background tasks that a driver performs
+``topics``: Topics as partitions of their flow's asset: new ones, gone ones, changed states
+
+Every event is a row that Dagster never deletes by itself: changes at once, the rest at a bounded
+rate (docs/dagster.md has the figures).
+
+May import: the modules of ``orchestration.dagster``, and what they may.
+"""

@@ -1,0 +1,178 @@
+"""Topics as partitions of their flow's asset: new ones, gone ones, changed states. Pure.
+
+A topic that is copied is materialized; one that is not is observed, with state and reason. Only
+changes are events, and for plots the figures of one topic a minute, in turn.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Self
+
+import dagster as dg
+
+from orchestration.dagster.assets import topic_partitions, topics_key
+from replication.model import PartitionState
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from orchestration.dagster.reports import Report
+    from replication.state import Anchor
+
+EVENTS_MAX = 50  # of a tick, which an event delays by 30 ms; the rest comes with the next ones
+NOT_RUNNING_MAX = 200  # are remembered; the flow's check counts all
+REFRESH_MS = 60_000
+COPIED_CHECK = "all_topics_copied"
+
+Requests = list[dg.AddDynamicPartitionsRequest | dg.DeleteDynamicPartitionsRequest]
+
+
+@dataclass(frozen=True, slots=True)
+class TopicMemory:
+    """What was reported of a flow's topics; part of the sensor's cursor, safe to lose."""
+
+    not_running: Mapping[str, str] = field(default_factory=dict)  # topic: state
+    refreshed: str = ""  # the topic whose figures were reported last
+    refreshed_ms: int = 0
+
+    @classmethod
+    def parse(cls, stored: Mapping[str, Any]) -> Self:
+        return cls(**stored)
+
+
+@dataclass(frozen=True, slots=True)
+class TopicState:
+    """A topic as its partitions are: RUNNING if all are, else the state of the worst."""
+
+    topic: str
+    anchors: tuple[Anchor, ...]
+
+    @property
+    def worst(self) -> Anchor:
+        """The first partition that is not running, else the first."""
+        bad = (each for each in self.anchors if each.state != PartitionState.RUNNING)
+        return next(bad, self.anchors[0])
+
+    @property
+    def state(self) -> str:
+        return str(self.worst.state)
+
+
+@dataclass(frozen=True, slots=True)
+class TopicChanges:
+    """What Dagster is to be told of a flow's topics, and what it knows then."""
+
+    events: list[dg.AssetMaterialization | dg.AssetObservation]
+    requests: Requests
+    memory: TopicMemory
+
+
+def topic_states(anchors: Iterable[Anchor]) -> dict[str, TopicState]:
+    """Return the topics of a flow, by name, sorted."""
+    found: dict[str, list[Anchor]] = {}
+    for each in anchors:
+        found.setdefault(each.topic, []).append(each)
+    return {name: TopicState(name, tuple(found[name])) for name in sorted(found)}
+
+
+def topic_changes(
+    report: Report, known: Collection[str], last: TopicMemory, *, may_refresh: bool
+) -> TopicChanges:
+    """Return what is new of a flow's topics. ``known``: the partitions that Dagster has now.
+
+    While the target does not answer nothing is known, and nothing changes.
+    """
+    flow, seen = report.look.flow.name, report.look.seen
+    if seen.target_silence is not None:
+        return TopicChanges([], [], last)
+    topics = topic_states(seen.anchors)
+    new = [each for each in topics if each not in known][:EVENTS_MAX]
+    changed = [name for name in _changed(topics, last, known) if name not in new]
+    told = [*new, *changed][:EVENTS_MAX]
+    memory = replace(
+        last,
+        not_running=_remembered(topics, last, told),
+        refreshed_ms=seen.now_ms if told else last.refreshed_ms,
+    )
+    turn = _next_turn(topics, last) if may_refresh and topics and not told else None
+    if turn is not None:
+        memory = replace(memory, refreshed=turn, refreshed_ms=seen.now_ms)
+        told = [turn]
+    gone = [each for each in known if each not in topics]
+    definition = topic_partitions(flow)
+    requests: Requests = [definition.build_add_request(new)] if new else []
+    requests += [definition.build_delete_request(gone)] if gone else []
+    return TopicChanges([_event(report, topics[each]) for each in told], requests, memory)
+
+
+def refreshing(memories: Mapping[str, TopicMemory], now_ms: int) -> str | None:
+    """Return the flow that may report the figures of a topic now: all flows take turns."""
+    if not memories or now_ms - max(e.refreshed_ms for e in memories.values()) < REFRESH_MS:
+        return None
+    return min(memories, key=lambda each: (memories[each].refreshed_ms, each))
+
+
+def copied_verdict(topics: Collection[TopicState]) -> tuple[bool, str]:
+    """Return whether all topics of a flow are copied, and the reason."""
+    bad = [each for each in topics if each.state != PartitionState.RUNNING]
+    if not bad:
+        return True, f"{len(topics)} topics are copied"
+    shown = "; ".join(f"{each.topic} {each.state}: {each.worst.reason}" for each in bad[:5])
+    more = f"; and {len(bad) - 5} more" if len(bad) > 5 else ""
+    return False, f"{len(bad)} of {len(topics)} topics are not copied: {shown}{more}"
+
+
+def _changed(
+    topics: Mapping[str, TopicState], last: TopicMemory, known: Collection[str]
+) -> Sequence[str]:
+    """Return the topics whose state differs from the one that was reported."""
+    running = str(PartitionState.RUNNING)
+    return [
+        name
+        for name, each in topics.items()
+        if name in known and each.state != last.not_running.get(name, running)
+    ]
+
+
+def _remembered(
+    topics: Mapping[str, TopicState], last: TopicMemory, told: Collection[str]
+) -> dict[str, str]:
+    """Return the states that are known by now; those of topics that run are left out."""
+    states = {
+        name: each.state if name in told else last.not_running.get(name, "")
+        for name, each in topics.items()
+    }
+    bad = [(name, state) for name, state in states.items() if state not in ("", "RUNNING")]
+    return dict(bad[:NOT_RUNNING_MAX])
+
+
+def _next_turn(topics: Mapping[str, TopicState], last: TopicMemory) -> str:
+    """Return the topic whose figures are next, in the order of the names."""
+    return next((each for each in topics if each > last.refreshed), next(iter(topics)))
+
+
+def _event(report: Report, topic: TopicState) -> dg.AssetMaterialization | dg.AssetObservation:
+    key, metadata = topics_key(report.look.flow.name), topic_metadata(report, topic)
+    if topic.state == PartitionState.RUNNING:
+        return dg.AssetMaterialization(key, partition=topic.topic, metadata=metadata)
+    reason = f"{topic.state}: {topic.worst.reason}"
+    return dg.AssetObservation(key, partition=topic.topic, description=reason, metadata=metadata)
+
+
+def topic_metadata(report: Report, topic: TopicState) -> dict[str, Any]:
+    """Return the figures of one topic; numbers are plotted over time."""
+    lag, point = report.lag.topic(topic.topic), report.point.topic(topic.topic)
+    found: dict[str, Any] = {
+        "state": topic.state,
+        "on target": topic.anchors[0].target_topic,
+        "partitions": len(topic.anchors),
+        "records copied": sum(each.records for each in topic.anchors),
+        "RPO in records": point.records,
+        "RPO in seconds": float(point.seconds),
+    }
+    if lag.seconds is not None:
+        found |= {"lag in records": lag.records, "lag in seconds": float(lag.seconds)}
+    if topic.worst.reason:
+        found["reason"] = topic.worst.reason
+    return found

@@ -1,0 +1,84 @@
+"""What goes with a topic that is deleted on the source: records that it alone has, and offsets."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from replication.model import OffsetRange, PartitionState, TopicPartition
+from replication.offsets.offset_map import NOT_YET, Answer
+from replication.offsets.sync_round import TranslatedPosition
+from replication.recovery.recreated_topic import only_at_source
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from orchestration.recovery.flow_operation import FlowOperation
+    from replication.state import DivergedTail, ProvenPosition
+
+
+def only_here(
+    work: FlowOperation, positions: Sequence[ProvenPosition]
+) -> dict[TopicPartition, list[OffsetRange]]:
+    """Return the offsets of these partitions that their copies lack, beside the tail."""
+    known, reader = work.reader.look(), work.reader
+    places = {TopicPartition(each.topic, each.partition): each for each in positions}
+    here, there = (reader.ends(places, target=each) for each in (False, True))
+    begins = {each: there[each].start for each in places}
+    answers = reader.translate({each: {begin} for each, begin in begins.items()}, back=True)
+    return {
+        each: only_at_source(
+            here[each],
+            answers.get(each, {}).get(begins[each]),
+            (
+                OffsetRange(loss.first, loss.next)
+                for loss in known.losses[each]
+                if loss.state != PartitionState.SOURCE_CORRUPT  # which cannot be read
+            ),
+            position.source,
+        )
+        for each, position in places.items()
+    }
+
+
+def groups_on_target(
+    work: FlowOperation,
+    topics: Collection[str],
+    tails: Sequence[DivergedTail],
+    positions: Sequence[ProvenPosition],
+) -> Mapping[str, Mapping[TopicPartition, int]]:
+    """Return where all groups of the source that read ``topics`` continue on the target.
+
+    A group within the tail continues behind what was copied. One whose place is not known is left
+    out.
+    """
+    sync, _ = work.sync, work.reader.look()
+    ends = {TopicPartition(each.topic, each.partition): each.target for each in positions}
+    firsts = {TopicPartition(each.topic, each.partition): each.first for each in tails}
+    held = [
+        (name, where, position)
+        for name, its in sync.source.positions(sync.source.listed().values()).items()
+        for where, position in its.items()
+        if where.topic in topics and where in ends and position.offset >= 0
+    ]
+    asked: dict[TopicPartition, set[int]] = defaultdict(set)
+    for _, where, position in held:
+        if position.offset < firsts[where]:
+            asked[where].add(position.offset)
+    answers = work.reader.translate(asked) if asked else {}
+    translated = [
+        TranslatedPosition(
+            name,
+            where,
+            position,
+            where,
+            answers.get(where, {}).get(position.offset, NOT_YET)
+            if position.offset < firsts[where]
+            else Answer(ends[where]),
+        )
+        for name, where, position in held
+    ]
+    return {
+        name: {where: each.offset for where, each in its.items()}
+        for name, its in sync.desired(translated).items()
+    }

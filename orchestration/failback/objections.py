@@ -1,0 +1,111 @@
+"""What stands against the deletion of a topic on the source, to fill it anew from its copy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from replication.adapters.clients import KafkaClients
+from replication.client.admin import TopicInfo
+from replication.model import BY_ID, TopicPartition
+from replication.naming.selection import TopicSelector
+from replication.provenance.origins import rule_of
+from replication.provenance.routes import Routes
+from replication.state import Anchor, is_anchors_topic
+from replication.transforms.topic_transforms import TopicTransforms
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from replication.settings.sections import Config, Flow
+    from replication.state import ProvenPosition
+
+
+@dataclass(frozen=True, slots=True)
+class Objections:
+    """Those against the deletion of topics on the source of ``flow``, which ``back`` is to fill."""
+
+    flow: Flow
+    back: Flow
+    config: Config
+    clients: KafkaClients = field(default_factory=KafkaClients)
+
+    def to(self, topics: Collection[str], positions: Collection[ProvenPosition]) -> Iterator[str]:
+        """Yield each, with what to do. ``positions``: the partitions whose copies are known.
+
+        Raises ClusterUnavailable, ClusterRejected.
+        """
+        for topic in sorted(topics):
+            yield from self._told_apart(topic)
+            yield from self._readers(topic)
+        yield from self._writers(topics)
+        yield from self._brokers(topics)
+        yield from self._never_copied(topics, positions)
+
+    def _told_apart(self, topic: str) -> Iterator[str]:
+        text = Routes.of(self.config.flows, self.config.clusters).rule(self.back.name, topic)
+        rule = rule_of(text, "")
+        if rule is None or rule.by != BY_ID:
+            yield (
+                f"--tail truncate needs flows that keep the name of {topic} and tell copies by "
+                "producer ids (cycle.prevention = producer-id): choose --tail merge or keep"
+            )
+        for each in (self.flow, self.back):
+            if TopicTransforms(each.transforms).of(topic) is not None:
+                yield f"{each.name} transforms {topic}: its copy cannot fill it"
+
+    def _readers(self, topic: str) -> Iterator[str]:
+        for each in self.config.flows:
+            if each.source != self.flow.source or each.name == self.flow.name:
+                continue
+            if TopicSelector.for_flow(each, self.config.clusters).judge(topic).selected:
+                yield (
+                    f"{each.name} copies {topic} from {self.flow.source} too, and would lose its "
+                    f"position: it has copied what {self.flow.target} would bring back. Choose "
+                    "--tail keep"
+                )
+
+    def _writers(self, topics: Collection[str]) -> Iterator[str]:
+        """Yield the flows whose anchors say that they copied to one of the topics on the source."""
+        store = self.clients.store(self.back)
+        names = sorted(filter(is_anchors_topic, self.clients.source(self.flow).topic_names()))
+        found = {
+            (each.flow, each.target_topic)
+            for name in names
+            for each in store.read(name).values()
+            if isinstance(each, Anchor) and each.target_topic in topics and each.source is not None
+        }
+        for name, topic in sorted(found):
+            if name != self.back.name:
+                yield (
+                    f"{name} copies to {topic} on {self.flow.source} too: what it copied would be "
+                    "deleted, and it would halt. Choose --tail keep"
+                )
+
+    def _brokers(self, topics: Collection[str]) -> Iterator[str]:
+        source = self.clients.source(self.flow)
+        count = source.broker_count()
+        for topic, info in sorted(source.look_up(topics).items()):
+            if isinstance(info, TopicInfo) and info.replicas > count:
+                yield (
+                    f"{topic} has {info.replicas} replicas, and {self.flow.source} has {count} "
+                    "brokers now: it could not be created again. Start the others first"
+                )
+
+    def _never_copied(
+        self, topics: Collection[str], positions: Collection[ProvenPosition]
+    ) -> Iterator[str]:
+        source, known = self.clients.source(self.flow), {(e.topic, e.partition) for e in positions}
+        other = [
+            TopicPartition(topic, number)
+            for topic, info in sorted(source.look_up(topics).items())
+            if isinstance(info, TopicInfo)
+            for number in range(info.partitions)
+            if (topic, number) not in known
+        ]
+        for where, end in source.end_offsets(other).items():
+            if end:
+                yield (
+                    f"{where} on {self.flow.source} was never copied, and would be deleted: let "
+                    f"{self.flow.name} copy it first (--tail merge)"
+                )

@@ -1,0 +1,116 @@
+"""Where groups that read renamed copies continue in the originals, when clients come home.
+
+Under MirrorMaker 2's names clients on B read ``A.orders``, which no flow copies home to A. When
+they move there, their offsets in it become offsets in ``orders``, by the points of the flow A->B.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from replication.model import TopicPartition
+from replication.naming.selection import group_filter
+from replication.offsets.consumer_groups import (
+    IDLE,
+    Committed,
+    LeaveOffset,
+    TargetGroups,
+    plan_groups,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from replication.adapters.offset_reader import OffsetReader
+    from replication.offsets.consumer_groups import (
+        CommitGroup,
+        GroupAction,
+        Positions,
+    )
+    from replication.offsets.group_sync import GroupSync
+    from replication.settings.sections import Config, Flow
+
+_UNKNOWN = "has no counterpart that is known"
+
+
+@dataclass(frozen=True, slots=True)
+class HomePositions:
+    """Groups of ``opposite``, the flow that copied from where they go to where they are.
+
+    Raises ClusterUnavailable, ClusterRejected.
+    """
+
+    opposite: Flow
+    sync: GroupSync
+    reader: OffsetReader
+
+    def plan(self) -> tuple[GroupAction, ...]:
+        """Return what brings the groups home; none is moved back, none with members is changed."""
+        copies = self._renamed_copies()
+        if not copies:
+            return ()
+        desired, left = self._translated(self._selected(), copies)
+        listed = self.sync.source.listed()
+        there = [listed[name] for name in desired if name in listed]
+        idle = self.sync.source.positions(each for each in there if each.state in IDLE)
+        groups = TargetGroups(listed, idle, whole=not self.sync.source.unavailable)
+        return (*plan_groups(desired, groups), *left)
+
+    def commit(self, commits: Sequence[CommitGroup]) -> Mapping[str, str]:
+        """Commit the offsets; return which groups brokers refuse, and why."""
+        return self.sync.source.commit(commits)
+
+    def _renamed_copies(self) -> dict[TopicPartition, TopicPartition]:
+        """Return the original of each copy that has another name."""
+        return {
+            TopicPartition(each.target_topic, each.partition): original
+            for original, each in self.reader.look().anchors.items()
+            if each.target_topic not in {"", original.topic}
+        }
+
+    def _selected(self) -> Mapping[str, Positions]:
+        """Return the offsets of the flow's groups where they are now."""
+        chosen, listed = group_filter(self.opposite.selection), self.sync.target.listed()
+        names = (name for name in sorted(listed) if chosen.judge(name).selected)
+        return self.sync.target.positions(listed[name] for name in names)
+
+    def _translated(
+        self, held: Mapping[str, Positions], copies: Mapping[TopicPartition, TopicPartition]
+    ) -> tuple[dict[str, Positions], list[LeaveOffset]]:
+        """Return the groups' offsets in the originals, and those that have no answer."""
+        asked: dict[TopicPartition, set[int]] = defaultdict(set)
+        pairs = [
+            (group, copies[where], at.offset)
+            for group, positions in held.items()
+            for where, at in positions.items()
+            if where in copies and at.offset >= 0
+        ]
+        for _, original, offset in pairs:
+            asked[original].add(offset)
+        answers = self.reader.translate(asked, back=True) if asked else {}
+        desired: dict[str, Positions] = defaultdict(dict)
+        left = []
+        for group, original, offset in pairs:
+            answer = answers.get(original, {}).get(offset)
+            if answer is not None and answer.offset is not None:
+                desired[group][original] = Committed(answer.offset)
+            else:
+                why = self.reader.errors.get(original) or (answer and answer.problem) or _UNKNOWN
+                left.append(LeaveOffset(group, original, f"offset {offset} of its copy {why}"))
+        return desired, left
+
+
+@contextmanager
+def opened_home(flow: Flow, config: Config) -> Iterator[HomePositions | None]:
+    """Give the way home of groups on the source of ``flow``; None: no flow copied to it."""
+    from replication.adapters.offset_reader import opened_sync  # noqa: PLC0415 - on first use
+
+    opposite = config.flow_back(flow)
+    if opposite is None:
+        yield None
+        return
+    with opened_sync(opposite, config) as (sync, reader):
+        yield HomePositions(opposite, sync, reader)

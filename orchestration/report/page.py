@@ -1,0 +1,142 @@
+"""The page: one HTML file that needs no other file. Pure."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from orchestration.report.flow_history import worst_first
+from orchestration.report.pictures import heat_map, line, states, topology
+from replication.durations import format_moment
+from replication.supervision.losses import describe
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from orchestration.flows.status_view import FlowView
+    from orchestration.report.flow_history import FlowHistory, Sample
+
+MOST_TOPICS, MOST_LOSSES, MOST_GROUPS = 40, 20, 50  # the page stays readable
+_STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 62rem; color: #1d2733 }
+h1 { font-size: 1.5rem } h2 { margin-top: 2.5rem; border-bottom: 2px solid #d5dbe1 }
+table { border-collapse: collapse; width: 100%; margin: 1rem 0 }
+th, td { border-bottom: 1px solid #d5dbe1; padding: .3rem .6rem; text-align: left }
+figure { margin: 1rem 0 } figcaption { color: #52606d } svg { max-width: 100%; height: auto }
+.good { color: #14783c } .bad { color: #b3261e }
+"""
+
+
+def page(histories: Sequence[FlowHistory], at_ms: int) -> str:
+    """Return the page, in HTML, of what was found until ``at_ms``."""
+    bad = [each.name for each in histories if not _is_well(each)]
+    verdict = f"not healthy: {', '.join(bad)}" if bad else "all flows are healthy"
+    kind = "bad" if bad else "good"
+    arrows = [(*each.ends, _is_well(each)) for each in histories]
+    return "\n".join(
+        [
+            '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+            f"<title>Isthmus: replication report</title><style>{_STYLE}</style></head><body>",
+            f'<h1>Replication: <span class="{kind}">{escape(verdict)}</span></h1>',
+            f"<p>{format_moment(at_ms)} UTC</p>",
+            topology(arrows),
+            _table(("flow", "state", "copied", "lag", "would be lost (RPO)"), _summary(histories)),
+            *(part for each in histories for part in _flow(each)),
+            "</body></html>\n",
+        ]
+    )
+
+
+def _is_well(each: FlowHistory) -> bool:
+    return each.last is not None and each.last.health.healthy
+
+
+def _summary(histories: Iterable[FlowHistory]) -> Iterator[tuple[str, ...]]:
+    for each in histories:
+        if each.last is None:
+            yield each.name, "not known", "", "", ""
+            continue
+        lag = each.samples[-1].lag_s
+        health = each.last.health
+        yield (
+            each.name,
+            f"{health.state}: {health.reason}" if health.reason else str(health.state),
+            f"{each.last.records:,} records",
+            "not known" if lag is None else f"{lag:.1f} s",
+            _point(each.last),
+        )
+
+
+def _point(view: FlowView) -> str:
+    records = view.point.records
+    return "not known" if records is None else f"{records:,} records"
+
+
+def _flow(each: FlowHistory) -> Iterator[str]:
+    samples = each.samples
+    yield f"<h2>{escape(each.name)}</h2>"
+    if past := each.past:
+        yield f"<h3>{escape(past.span)}</h3>"
+        yield from _series(past.samples, past.lags, each.sla_s)
+        yield f"<h3>The last {len(samples)} seconds</h3>"
+    yield from _series(samples, each.lags, each.sla_s)
+    yield from _section("Losses", ("what was not copied",), _losses(each), "nothing was lost")
+    yield from _section(
+        "Consumer groups", ("group", "partitions", "read (UTC)"), _groups(each), "none is synced"
+    )
+    yield from _section(
+        "Drills", ("ended (UTC)", "result", "RTO", "RPO"), _drills(each), "none was made yet"
+    )
+
+
+def _series(
+    samples: Sequence[Sample], lags: Mapping[str, Sequence[float | None]], sla_s: float
+) -> Iterator[str]:
+    yield states([(sample.state, sample.healthy) for sample in samples])
+    yield line("lag", "s", [sample.lag_s for sample in samples], sla_s)
+    yield line("throughput", "records/s", [sample.records_s for sample in samples])
+    yield line("throughput", "MB/s", [sample.mb_s for sample in samples])
+    yield line("latency", "ms", [sample.latency_ms for sample in samples])
+    if lags:
+        shown = worst_first(lags, MOST_TOPICS)
+        yield f"<p>Lag by topic: {len(shown)} of {len(lags)}, the highest first</p>"
+        yield heat_map({topic: lags[topic] for topic in shown}, sla_s)
+
+
+def _section(
+    title: str, head: tuple[str, ...], rows: Iterable[tuple[str, ...]], otherwise: str
+) -> Iterator[str]:
+    rows = list(rows)
+    yield f"<h3>{title}</h3>"
+    yield _table(head, rows) if rows else f"<p>{otherwise}</p>"
+
+
+def _losses(each: FlowHistory) -> Iterator[tuple[str, ...]]:
+    for loss in each.losses[:MOST_LOSSES]:
+        yield (describe(loss),)
+    if len(each.losses) > MOST_LOSSES:
+        yield (f"and {len(each.losses) - MOST_LOSSES} more: isthmus losses",)
+
+
+def _groups(each: FlowHistory) -> Iterator[tuple[str, ...]]:
+    look = each.last.look if each.last else None
+    for group in (look.groups if look else ())[:MOST_GROUPS]:
+        yield group.group, str(len(group.positions)), format_moment(group.at_ms)
+
+
+def _drills(each: FlowHistory) -> Iterator[tuple[str, ...]]:
+    for drill in sorted(each.drills, key=lambda one: -one.ended_ms):
+        yield (
+            format_moment(drill.ended_ms),
+            "good" if drill.good else f"not good: {drill.problem}",
+            "-" if drill.rto_s is None else f"{drill.rto_s:.1f} s",
+            "-" if drill.rpo_records is None else f"{drill.rpo_records:,} records",
+        )
+
+
+def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    top = "".join(f"<th>{escape(each)}</th>" for each in head)
+    body = "".join(
+        f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows
+    )
+    return f"<table><tr>{top}</tr>{body}</table>"

@@ -1,0 +1,15 @@
+"""Verifies with Spark that what flows copied is what their sources hold. For ``isthmus verify``.
+
+``differences``: Compares ranges that differ record by record, and names what is wrong
+``flow_verification``: One verification of a flow: plan, compare, look into what differs, remember
+``outcome``: What a verification found, and its verdict
+``partition_plan``: Which ranges of a partition are compared, and why it cannot be
+``report``: A verification as JSON and as a page
+``report_files``: Where reports are stored, and for how long
+``spark_process``: Compares ranges by a Spark job in a process of its own
+``transform_plan``: Which offsets of both sides are compared of a transform, and why they cannot be
+``transform_process``: Compares what a transform wrote by a Spark job in a process of its own
+``transformed_topics``: Verifies the topics of a flow that are transformed
+
+May import: ``orchestration.flows``, ``orchestration.services`` and ``replication``. No Dagster.
+"""

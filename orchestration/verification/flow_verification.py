@@ -1,0 +1,302 @@
+"""One verification of a flow: plan, compare, look into what differs, remember."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Protocol
+
+from orchestration.flows.comparison.flow_comparison import FlowComparison
+from orchestration.flows.comparison.topic_comparison import Options
+from orchestration.verification import outcome
+from orchestration.verification.differences import (
+    FixedBegins,
+    apart_of,
+    counts_of,
+    examples_of,
+    in_parts,
+    suspects,
+    work_of,
+)
+from orchestration.verification.outcome import Difference, Outcome, PartitionOutcome, Speed
+from orchestration.verification.partition_plan import (
+    KnownPartition,
+    PartitionPlan,
+    era_of,
+    plan_partition,
+)
+from orchestration.verification.transformed_topics import TransformedTopics
+from replication.records.batch_comparison import Place
+from replication.records.comparison_result import Limits
+from replication.state import Verification, VerifiedUpTo
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+
+    from orchestration.flows.comparison.compared_partition import Work
+    from orchestration.verification.partition_plan import Selected
+    from orchestration.verification.transformed_topics import TransformRunner
+    from replication.records.comparison_result import Comparison
+    from replication.settings.sections import Config, Flow
+    from replication.state import Anchor
+    from replication.verification.ranges import RangeResult, VerifiedRange
+
+    Progress = Callable[[str, int, int], object]  # what is done, how much of it, of how much
+
+_COMMITTED = "read_committed"
+_EXAMPLES = 10  # of each kind, in a partition
+
+
+class RangeRunner(Protocol):
+    """Compares ranges with Spark."""
+
+    def __call__(
+        self,
+        flow: str,
+        ranges: Sequence[VerifiedRange],
+        progress: Callable[[str, int, int], object],
+    ) -> list[RangeResult]:
+        """Return a result a range. Raises ReplicationError."""
+
+
+@dataclass(slots=True)
+class FlowVerification:
+    """Verifies one flow. Raises ClusterUnavailable, ClusterRejected or another ReplicationError."""
+
+    flow: Flow
+    config: Config
+    topics: re.Pattern[str]
+    selected: Selected
+    run_ranges: RangeRunner
+    run_transform: TransformRunner
+    progress: Progress = lambda _doing, _done, _of: None
+    all_topics: bool = True
+    _results: dict[int, RangeResult] = field(default_factory=dict)
+
+    def run(self) -> Outcome:
+        """Verify, and note how far all is equal."""
+        began, at_ms = time.monotonic(), int(time.time() * 1000)
+        isolation = self.flow.copying.isolation
+        options = Options(isolation, limits=Limits(examples=_EXAMPLES), parts=True)
+        with FlowComparison(self.flow, self.config, self.topics, options) as comparison:
+            if not comparison.pairs and not comparison.transformed:
+                why = f"{self.flow.source} has no topic that the flow selects and --topics matches"
+                return Outcome(self.flow.name, at_ms, (), Speed(0, 0, 1, 0), left=why)
+            known, waiting = self._known(comparison)
+            plans = self._plans(known)
+            ranges = [each for plan in plans for each in plan.ranges]
+            results = self.run_ranges(self.flow.name, ranges, self.progress) if ranges else []
+            speed = self._speed(results)
+            self._results = {each.number: each for each in results}
+            topics = TransformedTopics(self.flow, comparison, self.run_transform)
+            self.progress("comparing what is transformed", 0, len(comparison.transformed))
+            transformed = topics.verify(partial=self.selected.is_partial)
+            found = [*self._judged(plans, comparison, options), *waiting, *transformed]
+            whole = Outcome(
+                self.flow.name,
+                at_ms,
+                sorted(found, key=lambda each: each.source),
+                speed,
+                self.selected.is_partial,
+                took_s=time.monotonic() - began,
+            )
+            self._remember(comparison, plans, whole)
+            return whole
+
+    def _known(
+        self, comparison: FlowComparison
+    ) -> tuple[list[KnownPartition], list[PartitionOutcome]]:
+        """Return what can be planned, and of all other partitions why not."""
+        known: list[KnownPartition] = []
+        waiting: list[PartitionOutcome] = []
+        works = comparison.plan()
+        times = self._times(comparison, works)
+        reader = comparison.positions.reader
+        for number, work in enumerate(works):
+            self.progress("planning", number, len(works))
+            if not work.on_source:
+                continue
+            if (unplanned := _unplanned(work)) is not None:
+                waiting.append(unplanned)
+                continue
+            known.append(
+                KnownPartition(
+                    work,
+                    comparison.span(work),
+                    reader.known.anchors[work.source],
+                    tuple(reader.known.points[work.source].values()),
+                    reader.known.verified.get(work.source),
+                    comparison.positions.left_out(work.source),
+                    comparison.own is not None,
+                    self.flow.copying.isolation == _COMMITTED,
+                    (times[0].get(work.source), times[1].get(work.source)),
+                )
+            )
+        return known, waiting
+
+    def _times(
+        self, comparison: FlowComparison, works: Sequence[Work]
+    ) -> tuple[Mapping[object, int | None], Mapping[object, int | None]]:
+        """Return the source offsets of ``since`` and ``until``; behind the log: its end."""
+        there = [each for each in works if each.on_source]
+        ends = {each.source: each.source_end for each in there}
+
+        def offsets(at_ms: int | None) -> Mapping[object, int | None]:
+            if at_ms is None:
+                return {}
+            found = comparison.source_offsets([each.source for each in there], at_ms)
+            return {where: ends[where] if at is None else at for where, at in found.items()}
+
+        return offsets(self.selected.since_ms), offsets(self.selected.until_ms)
+
+    def _plans(self, known: Sequence[KnownPartition]) -> list[PartitionPlan]:
+        plans: list[PartitionPlan] = []
+        first = 0
+        for each in known:
+            plan = plan_partition(each, self.selected, self.config.verification.range_bytes, first)
+            first += len(plan.ranges)
+            plans.append(plan)
+        return plans
+
+    def _speed(self, results: Sequence[RangeResult]) -> Speed:
+        whole, cpu = sum(each.bytes for each in results), sum(each.cpu_s for each in results)
+        return Speed(whole, sum(each.seconds for each in results), self.config.jobs.cores, cpu)
+
+    def _judged(
+        self, plans: Sequence[PartitionPlan], comparison: FlowComparison, options: Options
+    ) -> Iterator[PartitionOutcome]:
+        """Yield what was found in each partition, after what differs was looked into."""
+        begins = FixedBegins(comparison.positions)
+        comparer = comparison.comparer(begins, options)
+        try:
+            for number, plan in enumerate(plans):
+                self.progress("looking into differences", number, len(plans))
+                if plan.whole:
+                    begins.begin = None
+                    work = plan.work if plan.work.compacted else _up_to_end(plan)
+                    found = comparer.compare(work, lambda _: None).comparison
+                    yield _with(_outcome(plan, (plan.whole,)), found, found.equal)
+                    continue
+                ranges, results = in_parts(plan.ranges, self._results)
+                judged = self._outcome_of_ranges(plan, results.values())
+                for each in suspects(ranges, results):
+                    begins.begin = each.begin
+                    found = comparer.compare(work_of(plan, each), lambda _: None).comparison
+                    again = each.before + found.equal
+                    if each.context is not None:
+                        again -= results[each.context].records
+                    judged = _with(judged, found, again)
+                yield judged
+        finally:
+            comparer.close()
+
+    def _outcome_of_ranges(
+        self, plan: PartitionPlan, parts: Collection[RangeResult]
+    ) -> PartitionOutcome:
+        """Return what the ranges say: those that are equal count, damaged ones are named."""
+        results = [self._results[each.number] for each in plan.ranges]
+        damaged = [each.damaged for each in results if each.damaged]
+        whole = _outcome(plan, damaged)
+        return replace(
+            whole,
+            ranges=len(results),
+            records=sum(each.records for each in parts if each.equal),
+            bytes=sum(each.bytes for each in results),
+            counts={outcome.DAMAGED: len(damaged)} if damaged else {},
+        )
+
+    def _remember(
+        self, comparison: FlowComparison, plans: Sequence[PartitionPlan], whole: Outcome
+    ) -> None:
+        """Note how far all is equal; nothing of a run that left ranges out."""
+        if self.selected.is_partial:
+            return
+        reader = comparison.positions.reader
+        clean = {each.source for each in whole.partitions if not each.differences}
+        verified = [
+            _verified(self.flow.name, plan, reader.known.anchors[plan.work.source], whole.at_ms)
+            for plan in plans
+            if not plan.work.compacted and str(plan.work.source) in clean
+        ]
+        last = None
+        if self.all_topics:
+            before = reader.known.verification
+            good_ms = whole.at_ms if whole.verdict.good else before.good_ms if before else 0
+            last = Verification(
+                self.flow.name,
+                whole.at_ms,
+                whole.verdict.value,
+                good_ms,
+                whole.records,
+                whole.differences,
+            )
+        reader.remember_verified(verified, last)
+
+
+def _verified(flow: str, plan: PartitionPlan, anchor: Anchor, at_ms: int) -> VerifiedUpTo:
+    return VerifiedUpTo(
+        flow,
+        plan.work.source.topic,
+        plan.work.source.partition,
+        anchor.target_topic,
+        plan.end.source,
+        plan.end.target,
+        anchor.source_topic_id,
+        anchor.target_topic_id,
+        era_of(anchor),
+        at_ms,
+    )
+
+
+def _unplanned(work: Work) -> PartitionOutcome | None:
+    """Return why a partition cannot be planned; None: it can."""
+    none = PartitionOutcome(str(work.source), str(work.target), Place(0, 0), Place(0, 0))
+    if work.copied.source is None:
+        waits = not work.target_end or work.copied.remark.startswith("the flow has")
+        if not work.records and not work.target_end:
+            return none
+        return replace(none, not_verified=work.copied.remark or "not copied yet", waits=waits)
+    if not work.on_target:
+        if not work.copied.source:
+            return none
+        found = Difference((outcome.MISSING,), 0, None)
+        return replace(none, counts={outcome.MISSING: 1}, examples=(found,))
+    return None
+
+
+def _up_to_end(plan: PartitionPlan) -> Work:
+    """Return what is compared of a partition record by record: up to its anchor."""
+    copied = replace(plan.work.copied, damaged=plan.left_out)
+    return replace(plan.work, copied=copied)
+
+
+def _outcome(plan: PartitionPlan, remarks: Sequence[str]) -> PartitionOutcome:
+    work = plan.work
+    halted = [f"copying has halted: {work.copied.halted}"] if work.copied.halted else []
+    left = sum(each.end - each.start for each in plan.left_out)
+    more = [f"{left:,} offsets were left out by a decision: isthmus losses"] if left else []
+    return PartitionOutcome(
+        str(work.source),
+        str(work.target),
+        plan.begin,
+        plan.end,
+        remarks=(*remarks, *halted, *more),
+        continues=plan.continues,
+        skipped=plan.skipped,
+    )
+
+
+def _with(judged: PartitionOutcome, found: Comparison, records: int) -> PartitionOutcome:
+    """Return an outcome with what a comparison record by record found."""
+    return replace(
+        judged,
+        records=judged.records + records,
+        counts=_sum(judged.counts, counts_of(found)),
+        apart=_sum(judged.apart, apart_of(found)),
+        examples=(*judged.examples, *examples_of(found)),
+    )
+
+
+def _sum(one: Mapping[str, int], two: Mapping[str, int]) -> dict[str, int]:
+    return {name: one.get(name, 0) + two.get(name, 0) for name in (*one, *two)}
