@@ -38,6 +38,7 @@ def bench(
     quick: Annotated[bool, typer.Option(help="one round of a fifth of the records")] = False,  # noqa: FBT002 - typer's way
     only: Annotated[list[str] | None, typer.Option(help="isthmus or mm2; may be repeated")] = None,
     measures: Annotated[str, typer.Option(help="some of these")] = ",".join(_MEASURES),
+    tls: Annotated[bool, typer.Option(help="both tools come over TLS to both brokers")] = False,  # noqa: FBT002 - typer's way
 ) -> None:
     """Measure Isthmus beside MirrorMaker 2 on two brokers of this machine."""
     if unknown := set(only or ()) - _TOOLS.keys():
@@ -45,13 +46,16 @@ def bench(
     wanted = frozenset(measures.split(","))
     if unknown := wanted - set(_MEASURES):
         raise typer.BadParameter(f"{', '.join(unknown)}: choose from {', '.join(_MEASURES)}")
+    if tls and "far" in wanted:
+        wanted -= {"far"}
+        print("far is not measured: its proxies stand before listeners in plain text")
     tools = [_TOOLS[name] for name in only or _TOOLS]
     amounts, rounds = (QUICK, 1) if quick else (Amounts(), rounds)
     processes.interrupt_once()
     _header(tools, amounts, rounds)
     try:
         with tempfile.TemporaryDirectory(prefix="isthmus-bench-") as directory:
-            plan = Plan(tools, Path(directory), amounts, rounds, wanted)
+            plan = Plan(tools, Path(directory), amounts, rounds, wanted, tls)
             taken = _run(plan)
     except (BenchFailed, ReplicationError, KafkaException) as error:
         sys.exit(f"bench: {error}")
@@ -69,12 +73,13 @@ class Plan:
     amounts: Amounts
     rounds: int
     measures: frozenset[str]
+    tls: bool
 
 
 def _run(plan: Plan) -> dict[str, list[Figures]]:
     """Measure the tools in turn, in an order that changes from round to round."""
     taken: dict[str, list[Figures]] = {name: [] for name in (*_TOOLS, "floor")}
-    with brokers.running(plan.directory / "clusters") as pair:
+    with brokers.running(plan.directory / "clusters", tls=plan.tls) as pair:
         for number in range(1, plan.rounds + 1):
             for tool in plan.tools if number % 2 else plan.tools[::-1]:
                 began = time.monotonic()

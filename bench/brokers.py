@@ -10,13 +10,14 @@ import tenacity
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
+from bench.tls import TlsCluster
 from bench.tools import SOURCE, TARGET
 from chaos.proxy import Proxy
 from replication.adapters.local.local_kafka import LocalCluster
 from replication.adapters.local.local_network import free_ports
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
 _HEAP = "1g"
@@ -35,12 +36,24 @@ def _is_passing(error: BaseException) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Brokers:
-    """Source and target, a broker each; ``_proxies`` stand before their second listeners."""
+    """Source and target, a broker each; ``_proxies`` stand before their second listeners.
+
+    ``security``: lines of a tool's file with which it comes over TLS; none: in plain text.
+    """
 
     source: str
     target: str
     _admins: tuple[AdminClient, AdminClient]
     _proxies: tuple[Proxy, Proxy]
+    security: Mapping[str, str]
+    _target: LocalCluster
+
+    @contextlib.contextmanager
+    def target_stopped(self) -> Iterator[Path]:
+        """Stop the target's broker for a while; yield the directory of its logs."""
+        self._target.stop(grace_s=60)
+        yield self._target.home / "broker-1" / "data"
+        self._target.start()
 
     @contextlib.contextmanager
     def far(self, one_way_s: float) -> Iterator[tuple[str, str]]:
@@ -83,25 +96,30 @@ class Brokers:
 
 
 @contextlib.contextmanager
-def running(directory: Path, *, quick: bool = False) -> Iterator[Brokers]:
+def running(directory: Path, *, quick: bool = False, tls: bool = False) -> Iterator[Brokers]:
     """Run two clusters; both are gone afterwards.
 
-    With ``quick`` they start sooner and run slower: nothing may be measured.
+    With ``quick`` they start sooner and run slower: nothing may be measured. With ``tls`` tools
+    come over TLS to both.
     """
+    security: dict[str, str] = {}
     with contextlib.ExitStack() as stack:
-        addresses, proxies = [], []
+        clusters, proxies = [], []
         for name, outside in zip((SOURCE, TARGET), free_ports(2), strict=True):
             proxy = Proxy((_HOST, outside))
             stack.callback(proxy.close)
             front = (outside, proxy.address[1])
-            cluster = LocalCluster(name, directory, heap=_HEAP, quick=quick, fronts=(front,))
+            kind = TlsCluster if tls else LocalCluster
+            cluster = kind(name, directory, heap=_HEAP, quick=quick, fronts=(front,))
             stack.callback(cluster.destroy)
             cluster.start()
+            if isinstance(cluster, TlsCluster):
+                security |= cluster.settings(name)
             proxies.append(proxy)
-            addresses.append(cluster.bootstrap_servers)
-        source, target = addresses
+            clusters.append(cluster)
+        source, target = (each.bootstrap_servers for each in clusters)
         admins = (_admin(source), _admin(target))
-        yield Brokers(source, target, admins, (proxies[0], proxies[1]))
+        yield Brokers(source, target, admins, (proxies[0], proxies[1]), security, clusters[1])
 
 
 def _admin(bootstrap: str) -> AdminClient:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bench.figures import Copy
@@ -83,6 +83,8 @@ def started(
     """
     log = place / f"{tool.name}.log"
     source, target = servers or (brokers.source, brokers.target)
+    if servers is None:
+        tool = replace(tool, settings={**tool.settings, **brokers.security})
     process = processes.spawn(command(tool, place, source, target), log)
     try:
         here = Running(tool, brokers, process, log)

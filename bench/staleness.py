@@ -22,10 +22,12 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from bench.brokers import running
 from bench.figures import percentile
 from bench.running import copy_of, started
+from bench.threads import working
 from bench.tools import ISTHMUS, MM2, SOURCE, TARGET, Tool
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
+    from contextlib import AbstractContextManager
 
     from bench.brokers import Brokers
 
@@ -61,17 +63,8 @@ class Shop:
     read: dict[str, list[At]] = field(default_factory=dict)
     _over: threading.Event = field(default_factory=threading.Event)
 
-    @contextlib.contextmanager
-    def open(self) -> Iterator[None]:
-        threads = [threading.Thread(target=each) for each in (self._write, self._read)]
-        for each in threads:
-            each.start()
-        try:
-            yield
-        finally:
-            self._over.set()
-            for each in threads:
-                each.join()
+    def open(self) -> AbstractContextManager[None]:
+        return working(self._over, self._write, self._read)
 
     def _write(self) -> None:
         producer, begin, written = Producer(_client(self.server)), time.monotonic(), 0

@@ -117,10 +117,11 @@ class Proxy:
 
     async def _close(self) -> None:
         self._server.close()
-        self._end_all()
-        for each in self._works:
-            each.cancel()
-        await asyncio.gather(*self._works, return_exceptions=True)
+        while others := asyncio.all_tasks() - {asyncio.current_task()}:
+            self._end_all()
+            for each in self._works:
+                each.cancel()
+            await asyncio.wait(others)  # a client that was just let in begins another one
         await asyncio.sleep(0)  # sockets are closed in the loop's next round
 
     async def _accept(self, near: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -131,7 +132,7 @@ class Proxy:
         work.add_done_callback(self._works.discard)
         try:
             far, beyond = await asyncio.open_connection(*self.behind)
-        except OSError:
+        except (OSError, asyncio.CancelledError):
             writer.transport.abort()
             return
         link = _Link((writer, beyond))
