@@ -1,4 +1,4 @@
-"""Clusters for tests, real brokers, and the order in which two workers take the modules."""
+"""Clusters for tests, real brokers, and the order in which three workers take the modules."""
 
 from __future__ import annotations
 
@@ -39,25 +39,35 @@ hypothesis.settings.register_profile(
 # The modules that take longest (`pytest --durations=60`), those that compute beside those that
 # wait: begun first, so that no worker is left with one of them when the other has nothing to do.
 LONGEST = (
+    "test_failback",
     "test_takeover_from_mm2",
     "test_copier_states",
+    "test_driver_edits",
     "test_driver",
-    "test_failback",
+    "test_drill",
     "test_switchover",
     "test_failover",
     "test_compare_clusters",
     "test_driver_ends",
+    "test_backfill",
+    "test_file_backfill",
+    "test_verified_transforms",
+    "test_batch_runs",
     "test_copier_crashes",
+    "test_verify_clusters",
+    "test_copier_secured",
     "test_spark_standalone",
     "test_copier_transactions",
     "test_kept_names",
     "test_faults_brokers",
     "test_driver_names",
     "test_driver_acls",
+    "test_merge_full",
     "test_group_offsets",
     "test_local_kafka",
     "test_faults_target",
     "test_mm2_clients",
+    "test_copier_logins",
     "test_faults_network",
     "test_renamed_topics",
     "test_driver_both_ways",
@@ -65,6 +75,8 @@ LONGEST = (
     "test_services",
     "test_relay",
     "test_cli",
+    "test_driver_transforms",
+    "test_transform_runs",
 )
 _numbers = itertools.count(1)
 # Records of tests are dated long ago: retention would take them half a minute after the start.

@@ -5,10 +5,17 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
+from grafana_foundation_sdk.cog.plugins import register_default_plugins
+from grafana_foundation_sdk.models.dashboard import Dashboard
 
 from replication.supervision.metric_catalogue import ALL, DRIVER, OF_FLOWS, OF_RECORDS, Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "metrics.md").read_text()
@@ -69,3 +76,32 @@ def test_every_kind_of_figure_is_on_the_dashboard():
         "latency",
     ):
         assert each in shown
+
+
+def unknown_to_grafana(dashboard: dict) -> list[str]:
+    """Return the paths of what Grafana's types do not keep when they read a dashboard."""
+    register_default_plugins()
+    read = json.loads(JSONEncoder().encode(Dashboard.from_json(dashboard)))
+    return list(lost(dashboard, read, ""))
+
+
+def lost(given: object, kept: object, path: str) -> Iterator[str]:
+    if isinstance(given, dict) and isinstance(kept, dict):
+        for key, value in given.items():
+            yield from lost(value, kept.get(key, "nothing"), f"{path}/{key}")
+    elif isinstance(given, list) and isinstance(kept, list) and len(given) == len(kept):
+        for number, (one, other) in enumerate(zip(given, kept, strict=True)):
+            yield from lost(one, other, f"{path}/{number}")
+    elif given != kept:
+        yield path
+
+
+def test_grafanas_types_know_each_field_of_the_dashboard():
+    assert unknown_to_grafana(DASHBOARD) == []
+
+
+def test_a_field_that_grafana_does_not_know_is_noticed():
+    first, *others = DASHBOARD["panels"]
+    first = {**first, "colour": "red", "gridPos": {**first["gridPos"], "depth": 1}}
+    found = unknown_to_grafana({**DASHBOARD, "panels": [first, *others]})
+    assert found == ["/panels/0/gridPos/depth", "/panels/0/colour"]

@@ -30,7 +30,7 @@ QUOTED = {".md": re.compile(r"`([^`\n]+)`"), ".py": re.compile(r"``([^`]+)``")}
 IMPORT = re.compile(r"^from (\S+) import (\w+)", re.MULTILINE)
 FRONT_DOOR = re.compile(r"^ *(?:[-*] )?((?:``\w+``,? ?)+)(?:$|:| )", re.MULTILINE)
 COMMENT = re.compile(r"(?:^ *|  )(# .*)", re.MULTILINE)  # the formatter puts two spaces before it
-NOT_OURS = ("java.", "org.")
+NOT_OURS = ("java.", "org.", "software.amazon.")
 
 
 def our_text(path: Path) -> str:
@@ -232,3 +232,10 @@ def test_a_front_door_lists_each_file_of_its_room_and_says_what_it_may_import(do
 @pytest.mark.parametrize("door", ROOMS, ids=dotted)
 def test_a_room_holds_about_a_dozen_files(door):
     assert len([path for path in door.parent.glob("*.py") if path.stem != "__init__"]) <= 14
+
+
+def test_each_decision_has_a_number_of_its_own():
+    files = sorted((ROOT / "docs/decisions").glob("*.md"))
+    titles = [each.read_text().split(".", 1)[0].removeprefix("# ") for each in files]
+    assert len({*titles}) == len(titles)
+    assert [each.name[:4] for each in files] == [f"{int(number):04}" for number in titles]

@@ -36,7 +36,7 @@ def test_bl_138_what_keeps_a_driver_from_copying_is_one_line_and_says_whether_to
         raise problem
 
     monkeypatch.setattr(replicate, "_drive", fails)
-    monkeypatch.setattr(replicate, "_log_plainly", lambda: None)
+    monkeypatch.setattr(replicate, "configure_logs", lambda: None)
     given = ["--config", str(tmp_path / "f.properties"), "--target", "B"]
     assert replicate.main([*given, "--state-dir", str(tmp_path)]) == code
     output = "".join(capsys.readouterr())
@@ -46,7 +46,7 @@ def test_bl_138_what_keeps_a_driver_from_copying_is_one_line_and_says_whether_to
 
 def test_a_logged_exception_shows_where_it_was_raised_and_no_local_value():
     code = (
-        "import structlog; from spark_jobs import replicate; replicate._log_plainly()\n"
+        "import structlog; from spark_jobs.process import logs; logs.configure_logs()\n"
         "def connect(password):\n"
         "    raise ValueError('cannot connect')\n"
         "try: connect('hunter' + str(2))\n"
@@ -60,7 +60,7 @@ def test_a_logged_exception_shows_where_it_was_raised_and_no_local_value():
 
 def test_what_libraries_log_is_a_line_without_a_stack_trace():
     code = (
-        "import logging; from spark_jobs import replicate; replicate._log_plainly()\n"
+        "import logging; from spark_jobs.process import logs; logs.configure_logs()\n"
         "try: 1 / 0\n"
         "except ZeroDivisionError: logging.exception('Exception while sending command.')"
     )

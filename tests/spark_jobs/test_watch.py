@@ -14,10 +14,9 @@ from pathlib import Path
 
 import psutil
 import pytest
-from support.full_disk import Disk
 
 from spark_jobs.process.appdir import AppDir, Locked
-from spark_jobs.watch import Watcher, _shorten, kill_session, next_pause
+from spark_jobs.watch import Watcher, kill_session, next_pause
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -179,16 +178,3 @@ def test_bl_236_a_watcher_without_space_for_its_log_tries_again(tmp_path, monkey
         signal.signal(signal.SIGTERM, before[0])
         signal.signal(signal.SIGINT, before[1])
     assert record(tmp_path)["restarts"] == 2
-
-
-def test_bl_236_a_log_that_cannot_be_moved_aside_leaves_no_half_of_it(tmp_path, monkeypatch):
-    monkeypatch.setattr("spark_jobs.watch._LOG_BYTES", 10)
-    log = tmp_path / "driver.log"
-    log.write_text("a line of a log")
-    disk = Disk(tmp_path, monkeypatch)
-    disk.fill()
-    _shorten(log)
-    assert [each.name for each in tmp_path.iterdir()] == ["driver.log"]
-    disk.free()
-    _shorten(log)
-    assert (log.read_text(), log.with_suffix(".log.1").read_text()) == ("", "a line of a log")

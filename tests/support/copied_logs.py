@@ -114,7 +114,7 @@ class Log:
     async def fetch(self, node, entries, options, into):
         (entry,) = entries
         if not self.first <= entry.offset <= self.end:
-            return [self._answer(1, b"")]
+            return [self._answer(1, entry)]
         readable = self.stable if options.isolation else self.end
         there = [
             b
@@ -129,10 +129,11 @@ class Log:
         last = max((b.last for b in walk(view)), default=0)
         aborted = self.aborted if options.isolation else ()
         listed = [AbortedTransaction(p, a) for p, a, z in aborted if a <= last and z >= first]
-        return [self._answer(0, b"")._replace(records=view, aborted=listed)]
+        return [self._answer(0, entry)._replace(records=view, aborted=listed)]
 
-    def _answer(self, error, data):
-        return Fetched(b"", 0, error, self.end, self.stable, self.first, [], -1, memoryview(data))
+    def _answer(self, error, entry):
+        where, empty = (entry.topic_id, entry.partition), memoryview(b"")
+        return Fetched(*where, error, self.end, self.stable, self.first, [], -1, empty)
 
     @property
     def stable(self):

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.topics.state_store import StateStore
 from replication.adapters.wire import connect
-from replication.copier import Host, UnitReport, UnitSpec
+from replication.copier.host import Host
+from replication.copier.spec import UnitReport, UnitSpec
 from replication.errors import ClusterUnavailable
 from replication.model import PartitionPlan, PartitionState, TopicPartition
 from replication.state import Anchor, Control, Stored, anchors_topic, status_topic
@@ -257,7 +258,7 @@ _LINGERING = """
 import pickle, sys, time
 from pathlib import Path
 from replication.adapters.wire import connect
-from replication.copier import copy_epoch
+from replication.copier.host import copy_epoch
 print(copy_epoch(pickle.loads(Path(sys.argv[1]).read_bytes()), connect).in_grace, flush=True)
 time.sleep(600)
 """

@@ -7,9 +7,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from orchestration.dagster.resources import IsthmusResource
+from orchestration.dagster.resources import Isthmus
 from orchestration.flows.observe import LagWatch, look_here
 from orchestration.services.home import Home
+from replication.adapters.followed_file import Reading
+from replication.config.changes import fingerprint
+from replication.config.load import Loaded
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import PartitionState, TopicPartition
 from replication.state import Anchor, ClusterIds, FlowStatus
@@ -48,6 +51,9 @@ class MemoryStore:
     def cluster_id(self) -> str:
         return self.id
 
+    def reconnect(self) -> None:
+        pass
+
 
 class MemorySource:
     """End offsets of one source."""
@@ -60,6 +66,9 @@ class MemorySource:
 
     def cluster_id(self) -> str:
         return self.id
+
+    def reconnect(self) -> None:
+        pass
 
     def end_offsets(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]:
         if self.silent:
@@ -74,6 +83,9 @@ class World:
 
     def __init__(self, config: Config) -> None:
         self.config = config
+        self.read_ms = 1
+        self.changes: tuple[str, ...] = ()  # by the last edit of the file
+        self.problem = ""  # why the file's present content is not in force
         self.target = MemoryStore()
         self.origin = MemorySource()
         self.local: dict[str, ClusterIds] = {}
@@ -85,6 +97,12 @@ class World:
         self.stopped: list[str] = []
         self.home = Home(Path("/nowhere"))
         self.watch = LagWatch()
+
+    @property
+    def reading(self) -> Reading:
+        """The settings in force; only their content matters here."""
+        loaded = Loaded(self.config, (), {})
+        return Reading(loaded, fingerprint(loaded), self.read_ms, self.problem, self.changes)
 
     def store(self, flow: Flow) -> MemoryStore:
         return self.target
@@ -149,7 +167,7 @@ class World:
 _WORLDS: dict[str, World] = {}  # Dagster copies a resource: what it is to share has a name
 
 
-class FakeIsthmus(IsthmusResource):
+class FakeIsthmus(Isthmus):
     """The plant over a world; ``of`` makes one."""
 
     @classmethod
@@ -161,8 +179,8 @@ class FakeIsthmus(IsthmusResource):
     def world(self) -> World:
         return _WORLDS[self.config_path]
 
-    def config(self):
-        return self.world.config
+    def reading(self):
+        return self.world.reading
 
     def clusters(self):
         return self.world

@@ -14,7 +14,15 @@ from confluent_kafka import (
     Producer,
     TopicPartition,
 )
-from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
+from confluent_kafka.admin import (
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewTopic,
+    OffsetSpec,
+    ResourceType,
+)
 
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.client.admin import TopicInfo
@@ -80,6 +88,17 @@ def _leaders_answer(admin: AdminClient, topic: str, partitions: int) -> bool:
     except KafkaException:
         return False
     return True
+
+
+def set_policy(bootstrap: str, topic: str, policy: str) -> None:
+    """Set a topic's cleanup.policy."""
+    change = ConfigResource(ResourceType.TOPIC, topic)
+    change.add_incremental_config(
+        ConfigEntry("cleanup.policy", policy, incremental_operation=AlterConfigOpType.SET)
+    )
+    client = AdminClient({"bootstrap.servers": bootstrap, **QUIET})  # its calls end with it
+    for answer in client.incremental_alter_configs([change]).values():
+        answer.result(20)
 
 
 def delete_records(bootstrap: str, topic: str, before: Mapping[int, int]) -> None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from replication.adapters.local.local_kafka import LocalCluster
-    from replication.copier import UnitSpec
+    from replication.copier.spec import UnitSpec
     from replication.records.comparison_result import Comparison
 
 NOWHERE = FlowClients(source_consumer={}, source_admin={}, target_producer={}, target_admin={})
@@ -183,12 +183,16 @@ class Mesh:
         store.close()
 
     def wait_compacted(self, where: str) -> None:
-        """Wait until compaction has taken most of what was written before."""
+        """Wait until compaction has taken most of what was written before, and end it."""
         before, deadline = len(self.read(where)), time.monotonic() + WAIT_S
         while len(self.read(where)) > before // 2:
             assert time.monotonic() < deadline, "nothing was compacted"
             time.sleep(0.5)
             self.write(where, 1)  # so that the last segment is closed
+        kafka_records.set_policy(self.clusters[where].bootstrap_servers, self.topic, "delete")
+        while (found := len(self.read(where))) != before:
+            before = found
+            time.sleep(1.0)  # what was being compacted is done
 
     def wait_everywhere(self) -> None:
         """Wait until each cluster holds as many records as were born on those that reach it."""

@@ -85,6 +85,8 @@ class MemoryCluster:
         self.events: list[tuple] = []
         self.refuse = lambda _topic, _batch: 0  # error code of an append
         self.asked: list = []  # entries of every Fetch
+        self.throttled_ms = 0
+        self.paused_s = 0.0  # how long it throttles every connection
         self.down = False  # no Fetch is answered
         self.hidden: set[str] = set()  # topics that our user may not see
         self.aborts: set[TopicPartition] = set()  # where somebody aborts what is being committed
@@ -114,6 +116,9 @@ class MemoryCluster:
 
     async def ready(self, node: int) -> None:
         pass
+
+    def pause_s(self, node: int, line: str = "produce") -> float:
+        return self.paused_s
 
     def begin_fetch(self, node, entries, options, into, answer) -> None:
         fetching = asyncio.ensure_future(self.fetch(node, entries, options, into))

@@ -28,12 +28,16 @@ class Wire:
     def __init__(self, *partitions, proven: bool = True) -> None:
         self.open: list = []  # (node, batches, answer)
         self.to_recover: list = []
+        self.pauses: dict[int, float] = {}  # how long each broker throttles us
         self.sender = Sender(self, NotedQueue(self.to_recover), AppendGaps(), lease=held())
         for partition in partitions:
             partition.queue.writer.proven = proven
             self.sender.lead[partition] = 0
             self.sender.offer(partition)
         self.sender.pump()
+
+    def pause_s(self, node: int, line: str = "produce") -> float:
+        return self.pauses.get(node, 0.0)
 
     def produce(self, node, batches, answer, transactional_id="") -> None:
         self.open.append((node, [(t, p, bytes(b)) for t, p, b in batches], answer))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 USER = "mirror"
 _MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule required"
 _LOGIN = re.compile(r"Successfully (?:re-)?authenticated with ")
-_REFUSED = re.compile(r"Failed (?:re-)?authentication with ", re.IGNORECASE)
+_REFUSED = re.compile(r"Failed (?:re-)?authentication with .* invalid credentials", re.IGNORECASE)
 _TELLING = """
 logger.logins.name=org.apache.kafka.common.network.Selector
 logger.logins.level=DEBUG

@@ -80,6 +80,8 @@ class LogNetwork:
         self.replicas = replicas
         self.most: int | None = None  # bytes of an answer; None: as asked
         self.fetches = self.refreshed = 0
+        self.local_start = 0  # what is before it is in tiered storage
+        self.remote_error: int | None = None  # how reads from there end; 0: with nothing
 
     def leader(self, _partition) -> Leader:
         return Leader(0, 0)
@@ -93,8 +95,8 @@ class LogNetwork:
     async def refresh(self, _topics) -> None:
         self.refreshed += 1
 
-    async def offset_at(self, _partition, _timestamp: int) -> int:
-        return self.replicas[0].end
+    async def offset_at(self, _partition, timestamp: int) -> int:
+        return self.local_start if timestamp == -4 else self.replicas[0].end
 
     async def fetch(self, node, entries, options, _into) -> list[Fetched]:
         self.fetches += 1
@@ -103,6 +105,10 @@ class LogNetwork:
     def answer(self, node: int, entry, most: int) -> Fetched:
         """Return the response for one partition."""
         log, error, data = self.replicas[node], 0, b""
+        if self.remote_error is not None and entry.offset < self.local_start:
+            end = -1 if self.remote_error else log.end
+            nothing = *(end, end, 0), [], -1, memoryview(b"")
+            return Fetched(entry.topic_id, entry.partition, self.remote_error, *nothing)
         try:
             data = log.read(entry.offset, most if self.most is None else self.most)
         except CorruptLogError:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import subprocess
 import sys
 import time
 import uuid
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -18,7 +21,7 @@ from support.prometheus import Scrape, scrape
 from support.state_reader import StateReader
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from replication.adapters.local.local_kafka import LocalCluster
     from replication.model import Desired
@@ -41,6 +44,35 @@ def show(log: Path, lines: int = 80) -> None:
     if log.exists():
         ended = log.read_text(errors="replace").splitlines()[-lines:]
         sys.stdout.write("\n".join([f"--- {log.name}", *ended, ""]))
+
+
+@contextmanager
+def killable_driver(config: Path, target: str, home: Path) -> Iterator[Callable[[], None]]:
+    """Drive the flows into ``target`` in the block; gives what kills all processes of the driver.
+
+    They are dead after the block at the latest.
+    """
+    home.mkdir(parents=True, exist_ok=True)
+    where = ["--config", str(config), "--target", target, "--state-dir", str(home)]
+    with (home / "driver.log").open("ab") as log:
+        driver = subprocess.Popen(
+            [sys.executable, "-m", "spark_jobs.replicate", *where],
+            cwd=REPOSITORY,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+    def kill() -> None:
+        if driver.poll() is None:
+            os.killpg(driver.pid, signal.SIGKILL)
+            driver.wait(20)
+
+    try:
+        yield kill
+    finally:
+        kill()
+        show(home / "driver.log")
 
 
 @dataclass

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from replication.client.network import NotGranted
-from replication.copier import Host, UnitSpec
+from replication.copier.host import Host
+from replication.copier.spec import UnitSpec
 from replication.model import PartitionPlan, PartitionState, TopicPartition
 from replication.records.codec import encode, plain_record
 from replication.state import Anchor, anchors_topic, parse
@@ -17,8 +18,8 @@ from support.record_batches import a_batch
 from support.unit_specs import changed
 
 if TYPE_CHECKING:
-    from replication.copier import UnitReport
     from replication.copier.partition.partition_copy import PartitionCopy
+    from replication.copier.spec import UnitReport
     from replication.copier.unit import Unit
 
 HERE = TopicPartition("orders", 0)
@@ -150,7 +151,8 @@ class _Settling:
         """Return whether all of its source is on the target, or it is halted for good."""
         if partition.state is not PartitionState.RUNNING:
             return partition.retry_at is None
-        queue, end = partition.queue, self.clusters[0].logs[partition.source].end
+        log = self.clusters[0].logs[partition.source]
+        queue, end = partition.queue, min(log.end, partition.end)
         return partition.fetched_to.offset >= end and not (queue.in_flight or queue.waiting)
 
 

@@ -6,11 +6,12 @@ import os
 import socket
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from replication.adapters.wire import connect
-from replication.copier import Host
+from replication.copier.host import Host
+from replication.errors import ClusterUnavailable
 from replication.model import Desired, FlowState
 from replication.state import FlowStatus, Intent, status_topic
 
@@ -34,20 +35,24 @@ class UnitDriver:
         self._unit: threading.Thread | None = None
 
     def follow(self, over: threading.Event) -> None:
-        """Do so until ``over``."""
+        """Do so until ``over``; a target that is away is waited for, as a driver does."""
         while not over.wait(_BEAT_S):
-            for each in self._tail.catch_up():
-                if isinstance(each, Intent):
-                    self._desired = Desired(each.desired)
-                elif isinstance(each, FlowStatus):
-                    self._generation = max(self._generation, each.generation)
-            if self._desired is Desired.RUN and self._unit is None:
-                self._start()
-            elif self._desired is Desired.STOP and self._unit is not None:
-                self._end()
-            self._write(FlowState.STOPPED if self._unit is None else FlowState.RUNNING)
+            with suppress(ClusterUnavailable):
+                self._turn()
         self._end()
         self._tail.close()
+
+    def _turn(self) -> None:
+        for each in self._tail.catch_up():
+            if isinstance(each, Intent):
+                self._desired = Desired(each.desired)
+            elif isinstance(each, FlowStatus):
+                self._generation = max(self._generation, each.generation)
+        if self._desired is Desired.RUN and self._unit is None:
+            self._start()
+        elif self._desired is Desired.STOP and self._unit is not None:
+            self._end()
+        self._write(FlowState.STOPPED if self._unit is None else FlowState.RUNNING)
 
     def _start(self) -> None:
         self._generation += 1

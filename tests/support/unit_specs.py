@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from replication.settings.copy_settings import CopySettings
 
 if TYPE_CHECKING:
-    from replication.copier import UnitSpec
+    from replication.copier.spec import UnitSpec
 
 _COPYING = {each.name for each in fields(CopySettings)} - {"epoch"}
 _SECONDS = {"epoch_s": "epoch", "anchor_every_s": "anchor_every"}

@@ -22,6 +22,7 @@ pytestmark = pytest.mark.integration
 def test_bl_047_no_broker_makes_a_topic_because_we_write_to_it_or_ask_about_it(kafka_cluster):
     cluster = kafka_cluster("making", properties={"auto.create.topics.enable": "true"})
     client = {"bootstrap.servers": cluster.bootstrap_servers}
+    admin = KafkaAdmin(client)
     asked = {
         "state-written": lambda topic: StateStore(client, 1).write(topic, FlowStatus("A->B")),
         "state-read": StateStore(client, 1).read,
@@ -30,7 +31,7 @@ def test_bl_047_no_broker_makes_a_topic_because_we_write_to_it_or_ask_about_it(k
         "ends": lambda topic: KafkaAdmin(client).end_offsets([TopicPartition(topic, 0)]),
         "settings": lambda topic: KafkaAdmin(client).topic_settings([topic]),
         # No method of it asks so today, and this alone makes topics with an admin client.
-        "by-name": lambda topic: KafkaAdmin(client)._clients.get().list_topics(topic, timeout=10),
+        "by-name": lambda topic: admin._clients.get().list_topics(topic, timeout=10),
     }
 
     def ask(topic: str) -> None:

@@ -25,7 +25,7 @@ from replication.adapters.local.local_kafka import LocalCluster
 from replication.adapters.local.local_network import free_ports
 from replication.adapters.wire import connect
 from replication.adapters.wire.open_connection import open_connection
-from replication.errors import ClusterUnavailable
+from replication.errors import ClusterUnavailable, UntrustedConnection
 
 pytestmark = pytest.mark.integration
 SESSION_S = 3600  # until a login has to be renewed
@@ -33,6 +33,7 @@ SESSION_S = 3600  # until a login has to be renewed
 HARD = 'a"b;c,d\\e#f$g h='
 PACKAGE = "org.apache.kafka.common.security"
 SERVER = identity("localhost")
+NARROW, WIDE = "TLS_DHE_RSA_WITH_AES_128_GCM_SHA256", "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384"
 
 
 def escaped(password):
@@ -41,17 +42,21 @@ def escaped(password):
 
 def listeners(folder, ports):
     """Return a broker's settings: plain text, SASL_SSL, and TLS that asks clients for a key."""
-    plain, sasl, tls = ports
+    plain, sasl, tls, old, new = ports
     store = write_jks(folder / "server.jks", SERVER, trust=False)
     trust = write_jks(folder / "server-trust.jks", SERVER, trust=True)
     start = "listener.name.sasl_ssl"
     return {
         "listeners": f"PLAINTEXT://127.0.0.1:{plain},SASL_SSL://127.0.0.1:{sasl},"
-        f"SSL://127.0.0.1:{tls},CONTROLLER://127.0.0.1:{{controller}}",
+        f"SSL://127.0.0.1:{tls},OLD://127.0.0.1:{old},NEW://127.0.0.1:{new},"
+        "CONTROLLER://127.0.0.1:{controller}",
         "advertised.listeners": f"PLAINTEXT://127.0.0.1:{plain},SASL_SSL://localhost:{sasl},"
-        f"SSL://localhost:{tls}",
+        f"SSL://localhost:{tls},OLD://localhost:{old},NEW://localhost:{new}",
         "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,"
-        "SASL_SSL:SASL_SSL,SSL:SSL",
+        "SASL_SSL:SASL_SSL,SSL:SSL,OLD:SSL,NEW:SSL",
+        "listener.name.old.ssl.enabled.protocols": "TLSv1.2",
+        "listener.name.old.ssl.cipher.suites": WIDE,
+        "listener.name.new.ssl.enabled.protocols": "TLSv1.3",
         "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512,OAUTHBEARER",
         f"{start}.plain.sasl.jaas.config": f"{PACKAGE}.plain.PlainLoginModule required "
         f'user_mirror="{escaped(HARD)}";',
@@ -76,10 +81,10 @@ def broker(tmp_path_factory):
     cluster = LocalCluster("secured", folder)
     cluster._create()
     (node,) = cluster._nodes
-    sasl, tls = free_ports(2)
+    others = free_ports(4)
     cluster.properties = {
         key: value.replace("{controller}", str(node.controller_port))
-        for key, value in listeners(folder, (node.port, sasl, tls)).items()
+        for key, value in listeners(folder, (node.port, *others)).items()
     }
     cluster.start()
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
@@ -88,7 +93,7 @@ def broker(tmp_path_factory):
             "mirror", ScramCredentialInfo(mechanism, 4096), HARD.encode()
         )
         admin.alter_user_scram_credentials([change])["mirror"].result(20)
-    yield sasl, tls
+    yield others
     cluster.destroy()
 
 
@@ -253,5 +258,58 @@ def test_bl_102_a_wrong_host_name_is_let_pass_only_when_the_check_is_off(broker,
     assert brokers_seen({**java, "ssl.endpoint.identification.algorithm": ""}) == (1, 1)
     with pytest.raises(KafkaException):
         AdminClient({**to_librdkafka(java)}).list_topics(timeout=3)
-    with pytest.raises(ClusterUnavailable, match="CERTIFICATE_VERIFY_FAILED"):
+    with pytest.raises(ClusterUnavailable, match="certificate is not trusted: IP address mismatch"):
         open_connection("127.0.0.1", broker[1], to_kafka_python(java), 3.0)
+
+
+def tls_only(broker, tmp_path, listener, **more):
+    """Return Java properties for the listener that takes one protocol: ``old`` 1.2, ``new`` 1.3."""
+    port = {"old": broker[2], "new": broker[3]}[listener]
+    keys = {f"ssl.{name.replace('_', '.')}": value for name, value in more.items()}
+    return {
+        "bootstrap.servers": f"localhost:{port}",
+        "security.protocol": "SSL",
+        **trusting(tmp_path),
+        **keys,
+    }
+
+
+@pytest.mark.parametrize(
+    ("listener", "more"),
+    [
+        ("old", {}),
+        ("new", {}),
+        ("old", {"enabled_protocols": "TLSv1.2"}),
+        ("new", {"enabled_protocols": "TLSv1.3"}),
+        ("new", {"cipher_suites": "TLS_AES_256_GCM_SHA384,TLS_AES_128_GCM_SHA256"}),
+        ("old", {"cipher_suites": "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384"}),
+        ("old", {"enabled_protocols": "TLSv1.2,TLSv1.1,TLSv1", "protocol": "TLSv1.2"}),
+    ],
+)
+def test_both_libraries_reach_a_broker_that_takes_one_protocol(broker, tmp_path, listener, more):
+    assert brokers_seen(tls_only(broker, tmp_path, listener, **more)) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("listener", "more", "told"),
+    [
+        ("old", {"enabled_protocols": "TLSv1.3"}, "it does not speak TLSv1.3 (ssl.enabled.protoc"),
+        ("new", {"protocol": "TLSv1.2"}, "it does not speak TLSv1.2 (ssl.enabled.protocols, "),
+        ("old", {"cipher_suites": "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256"}, "HANDSHAKE_FAILURE"),
+        ("new", {"cipher_suites": "TLS_AES_128_GCM_SHA256"},
+         "it chose the cipher suite TLS_AES_256_GCM_SHA384, which ssl.cipher.suites does not list"),
+    ],
+)  # fmt: skip
+def test_records_go_over_nothing_else_than_the_file_allows(broker, tmp_path, listener, more, told):
+    java = tls_only(broker, tmp_path, listener, **more)
+    host, port = java["bootstrap.servers"].split(":")
+    with pytest.raises((ClusterUnavailable, UntrustedConnection)) as refused:
+        open_connection(host, int(port), to_kafka_python(java), 20)
+    assert told in str(refused.value)
+
+
+@pytest.mark.parametrize("more", [{"enabled_protocols": "TLSv1.3"}, {"cipher_suites": NARROW}])
+def test_librdkafka_offers_nothing_of_tls_1_2_beyond_the_file(broker, tmp_path, more):
+    java = tls_only(broker, tmp_path, "old", **more)
+    with pytest.raises(KafkaException):
+        AdminClient({**to_librdkafka(java), "log_level": 0}).list_topics(timeout=3)

@@ -51,8 +51,9 @@ def test_clusters_come_with_a_configuration_that_copies_between_them(dev, tmp_pa
 
 def test_a_load_has_exactly_so_many_records_evenly_spread(source_cluster, topic_name):
     topics = [topic_name(each) for each in "abc"]
-    create_topics({"bootstrap.servers": source_cluster.bootstrap_servers}, topics, 4)
-    write(source_cluster.bootstrap_servers, Load(topics, 4, 1_200, 1, "here"))
+    client = {"bootstrap.servers": source_cluster.bootstrap_servers}
+    create_topics(client, topics, 4)
+    write(client, Load(topics, 4, 1_200, 1, "here"))
     records = [r for each in topics for r in consume_all(source_cluster.bootstrap_servers, each)]
     assert len(records) == 1_200
     assert [sum(r.partition == each for r in records) for each in range(4)] == [300] * 4

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 import socket
+import threading
 import time
 from datetime import timedelta
 
+import psutil
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from support.kafka_records import create_topic, produce, some_records
+from support.spark_driver import wait_for
 
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.admin.planned_cluster import PlannedCluster
@@ -205,3 +209,22 @@ def test_credentials_that_a_listener_does_not_take_are_rejected(source_cluster):
         KafkaAdmin({**address, **login, **secret}, SOON).topics()
     assert source_cluster.bootstrap_servers in str(caught.value)
     assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("inside", [False, True], ids=["a thread", "an event loop"])
+def test_a_client_that_nobody_holds_leaves_no_thread_and_no_connection(source_cluster, inside):
+    """A process that serves for months, as Dagster's, makes a few of them a minute."""
+
+    async def drop(client: PlannedCluster) -> None:
+        del client
+
+    before = threading.active_count(), psutil.Process().num_fds()
+    for _ in range(3):
+        client = PlannedCluster({"bootstrap.servers": source_cluster.bootstrap_servers})
+        client.topics()
+        holders, client = [client], None
+        if inside:
+            asyncio.run(drop(holders.pop()))
+        holders.clear()
+    wait_for(lambda: threading.active_count() <= before[0], 30)
+    wait_for(lambda: psutil.Process().num_fds() <= before[1], 30)

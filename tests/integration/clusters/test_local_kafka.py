@@ -13,8 +13,9 @@ from kafka.admin import KafkaAdminClient
 from support.kafka_records import consume_all, create_topic, produce, some_records
 
 from chaos.proxy import Proxy
-from replication.adapters.local.local_kafka import LocalCluster, clusters
+from replication.adapters.local.local_kafka import LocalCluster
 from replication.adapters.local.local_network import free_ports
+from replication.adapters.secured.secured_cluster import stored_clusters
 from replication.errors import EnvironmentProblem
 
 pytestmark = pytest.mark.integration
@@ -69,6 +70,12 @@ def test_a_cluster_has_the_features_that_kafkas_format_tool_gives_it(filled):
     }
 
 
+def test_a_broker_that_ended_for_another_reason_is_not_told_that_its_settings_are_wrong(filled):
+    cluster, *_ = filled
+    cluster.stop()
+    assert cluster._why_ended(cluster._nodes[0]) == "its process ended"
+
+
 def test_a_stop_is_clean(filled):
     cluster, *_ = filled
     cluster.stop(grace_s=150)
@@ -91,7 +98,7 @@ def test_starting_a_running_cluster_changes_nothing(filled):
 
 
 def test_a_cluster_is_found_by_its_directory(cluster):
-    assert cluster.name in [each.name for each in clusters(cluster.directory)]
+    assert cluster.name in [each.name for each in stored_clusters(cluster.directory)]
 
 
 def test_a_port_in_use_is_named(filled):

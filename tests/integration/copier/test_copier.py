@@ -158,7 +158,7 @@ def test_an_epoch_is_over_in_time_when_nothing_happens(flow):
 AS_A_WORKER = """
 import pickle, sys
 from replication.adapters.wire import connect
-from replication.copier import copy_epoch
+from replication.copier.host import copy_epoch
 print(copy_epoch(pickle.load(sys.stdin.buffer), connect).outcome)
 """
 

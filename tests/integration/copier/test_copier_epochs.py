@@ -10,7 +10,7 @@ from support import kafka_records
 from support.copier_flows import Flow, feeding, kill, linger
 
 from replication.adapters.wire import connect
-from replication.copier import Host
+from replication.copier.host import Host
 from replication.model import Mode
 
 pytestmark = pytest.mark.integration

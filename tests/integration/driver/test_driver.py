@@ -267,7 +267,9 @@ def test_a_topic_deleted_at_the_source_is_named_and_holds_up_no_other(running):
 
     kafka_records.create_topic(here, gone, 2)
     wait_for(lambda: states(running, gone) == {PartitionState.SOURCE_RECREATED}, 30)
-    CliRunner().invoke(app, ["resolve", str(running.config), "continue", "--topic", gone])
+    resolve = ["resolve", str(running.config), "continue", "--flow", running.flow, "--topic", gone]
+    resolved = CliRunner().invoke(app, resolve)
+    assert resolved.exit_code == 0, resolved.output
     running.await_state(FlowState.RUNNING, limit_s=30)
     wait_for(lambda: states(running, gone) == {PartitionState.RUNNING}, 30)  # with its next anchors
 

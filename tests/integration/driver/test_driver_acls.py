@@ -10,15 +10,16 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from support import kafka_records
-from support.planted_secrets import in_arguments, in_files, in_topics
+from support.certificate_stores import identity, write_jks
+from support.planted_secrets import in_arguments, in_bytes, in_files, in_topics
 from support.secured_broker import PASSWORD
 from support.spark_driver import Application, wait_for
 from typer.testing import CliRunner
 
 from orchestration.cli.main import app
-from orchestration.dagster.resources import IsthmusResource
-from orchestration.dagster.task_assets import build_task_asset
-from orchestration.dagster.task_list import flow_tasks
+from orchestration.dagster.background_tasks.task_list import flow_tasks
+from orchestration.dagster.background_tasks.task_schedules import build_task
+from orchestration.dagster.resources import Isthmus
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.topics.internal_topics import InternalTopics
 from replication.config.load import load_config
@@ -46,7 +47,8 @@ emit.offset-syncs.enabled = true
 offset-syncs.topic.location = target
 sync.topic.configs.interval.seconds = 2
 sync.topic.acls.interval.seconds = 2
-config.providers = file, env
+config.providers = file, dir, env
+config.providers.dir.class = org.apache.kafka.common.config.provider.DirectoryConfigProvider
 config.providers.file.class = org.apache.kafka.common.config.provider.FileConfigProvider
 config.providers.env.class = org.apache.kafka.common.config.provider.EnvVarConfigProvider
 metrics.port = 0
@@ -54,6 +56,9 @@ metrics.user = prometheus
 metrics.password = ${file:HOME/secrets.properties:metrics}
 alert.webhook.url = http://me:hush-of-webhook@127.0.0.1:1/hush-of-webhook
 spark.conf.spark.authenticate.secret = hush-of-spark
+spark.conf.spark.hadoop.fs.s3a.secret.key = ${dir:HOME/mounted:storage}
+B.ssl.truststore.location = HOME/trust.jks
+B.ssl.truststore.password = hush-of-truststore
 spark.conf.spark.eventLog.enabled = true
 spark.conf.spark.eventLog.compress = false
 spark.conf.spark.eventLog.dir = HOME/events
@@ -62,7 +67,7 @@ IN_ENVIRONMENT = "${env:ISTHMUS_TEST_PASSWORD}"
 DUTIES = {"heartbeats", "group offsets", "checkpoints", "offset syncs", "topic configs", "ACLs"}
 COMMANDS = (
     ("check",), ("check", "-o", "json"), ("check", "--clusters"), ("plan",), ("status",),
-    ("status", "-o", "json"), ("heartbeats",), ("topology",),
+    ("status", "-o", "json"), ("heartbeats",), ("topology",), ("doctor",), ("apply",), ("losses",),
 )  # fmt: skip
 HEARTBEATS = {"heartbeats": "C", "C.heartbeats": "D"}  # topics of the source: from where
 TRANSACTIONAL = "1 partition uses transactions: exactly-once for read_committed consumers"
@@ -76,6 +81,9 @@ class Guest(Application):
         clusters = (each.cluster for each in guards)
         (home / "events").mkdir(parents=True)
         (home / "secrets.properties").write_text("metrics = hush-of-metrics\n")
+        (home / "mounted").mkdir()
+        (home / "mounted" / "storage").write_text("hush-of-storage")
+        write_jks(home / "trust.jks", identity(), trust=True)
         placed = PASSWORD, IN_ENVIRONMENT
         logins = tuple(
             each.login("driver", password) for each, password in zip(guards, placed, strict=True)
@@ -138,7 +146,8 @@ def no_secret_is_anywhere(guest) -> None:
     with pytest.raises(HTTPError, match="401"):
         guest.scrape()
     assert in_arguments() == []
-    assert in_files(guest.home / "secrets.properties"), "where it is, it is found"
+    for place in ("secrets.properties", "mounted", "isthmus.properties"):
+        assert in_files(guest.home / place), "where they are, they are found"
     assert list((guest.home / "events").rglob("events_*")), "Spark wrote its event log"
     assert in_files(guest.home / "state", guest.home / "events", guest.home / "state.log") == []
     for each in guest.both:
@@ -155,15 +164,15 @@ def no_secret_is_anywhere(guest) -> None:
             ran = CliRunner().invoke(app, [command[0], str(file), *command[1:]])
             said = ran.output + repr(ran.exception)
             assert len(said) > 20, command
-            assert "hush-of-" not in said, command
+            assert not in_bytes(said.encode()), command
 
 
 def dagster_run(guest, file, *, succeeds: bool) -> Path:
     """Let Dagster sync the topic configs of a file; return where its history of that is."""
     history, config = guest.home / f"dagster-{file.stem}", load_config(file).config
     tasks = {(flow.name, task.name): (flow, task) for flow, task in flow_tasks(config)}
-    made = build_task_asset(*tasks[guest.flow, "topic_configs"])
-    isthmus = IsthmusResource(config_path=str(file), home_path=str(guest.home / "state"))
+    made = build_task(*tasks[guest.flow, "topic_configs"])
+    isthmus = Isthmus(config_path=str(file), home_path=str(guest.home / "state"))
     history.mkdir()
     with dg.DagsterInstance.local_temp(str(history)) as instance:
         run = dg.materialize(
@@ -172,7 +181,7 @@ def dagster_run(guest, file, *, succeeds: bool) -> Path:
         )  # fmt: skip
         assert run.success is succeeds
         said = str([each.to_json() for each in instance.all_logs(run.run_id)])
-    assert "hush-of-" not in said
+    assert not in_bytes(said.encode())
     return history
 
 

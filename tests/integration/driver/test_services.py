@@ -43,8 +43,9 @@ SENSORS = """{ sensorsOrError(repositorySelector: {
     repositoryName: "__repository__", repositoryLocationName: "isthmus"
   }) { ... on Sensors { results { name sensorState { status } } } } }"""
 REASON = """{ sensorOrError(sensorSelector: {
-    repositoryName: "__repository__", repositoryLocationName: "isthmus", sensorName: "supervisor"
+    repositoryName: "__repository__", repositoryLocationName: "isthmus", sensorName: "SENSOR"
   }) { ... on Sensor { sensorState { ticks(limit: 1) { status skipReason } } } } }"""
+ASSETS = "{ assetNodes { assetKey { path } } }"
 
 
 class Dagster:
@@ -82,10 +83,17 @@ class Dagster:
             if each["sensorState"]["status"] == "RUNNING"
         }
 
-    def last_reason(self) -> str:
-        found = self.ask(REASON).get("sensorOrError") or {}
+    def last_tick(self, sensor: str) -> dict:
+        found = self.ask(REASON.replace("SENSOR", sensor)).get("sensorOrError") or {}
         ticks = found.get("sensorState", {}).get("ticks", [])
-        return (ticks[0]["skipReason"] or "") if ticks else ""
+        return ticks[0] if ticks else {}
+
+    def last_reason(self, sensor: str = "supervisor") -> str:
+        return self.last_tick(sensor).get("skipReason") or ""
+
+    def has_asset(self, *path: str) -> bool:
+        nodes = self.ask(ASSETS).get("assetNodes") or []
+        return list(path) in [each["assetKey"]["path"] for each in nodes]
 
     def processes(self) -> list[psutil.Process]:
         """Return every process that speaks of this state directory or of these ports."""
@@ -122,14 +130,27 @@ def all_sensors_run(dagster: Dagster) -> bool:
     return dagster.running_sensors() == {
         "supervisor",
         "alert_on_checks",
-        "alert_on_failed_runs",
+        "observe_clusters",
     }
+
+
+def edits_are_followed(dagster: Dagster) -> None:
+    """Break the file, then mend it with one more flow: ticks go on, and definitions follow."""
+    dagster.config.write_text(f"{CONFIG}lag.sla.secnds = 5\n")
+    until(lambda: "the configuration file is BROKEN_FILE" in dagster.last_reason("alert_on_checks"))
+    assert dagster.last_tick("supervisor")["status"] != "FAILURE"
+    code = dagster.service("code")
+    dagster.config.write_text(f"{CONFIG}B->A.enabled = true\n")
+    until(lambda: dagster.has_asset("replication", "B_to_A", "stream"))
+    assert dagster.service("code") != code
+    until(lambda: "application A: " in dagster.last_reason())
 
 
 def test_they_come_up_come_back_after_kill_9_and_leave_nothing(dagster):
     """BL-130."""
     until(lambda: all_sensors_run(dagster))
     until(lambda: "target cluster B did not answer" in dagster.last_reason())
+    edits_are_followed(dagster)
 
     processes = tree(running_keeper(dagster.home).pid)
     assert listens(processes)

@@ -6,12 +6,14 @@ import random
 import time
 
 import pytest
-from support import kafka_records
+from support import copier_flows, kafka_records
 from support.broker_proxy import Proxies
 from support.copier_flows import Flow, feeding, report_of, start_unit
 
 from chaos.proxy import Weather
 from replication.adapters.admin.kafka_admin import KafkaAdmin
+from replication.adapters.wire.connections import split_address
+from replication.client.cluster_ids import FlowClusters
 
 pytestmark = pytest.mark.integration
 
@@ -69,10 +71,13 @@ def test_half_open_connections_are_given_up_after_the_time_limit(flow, proxies, 
     flow.assert_equal()
 
 
+@pytest.mark.timeout(600)
 def test_an_outage_of_the_network_longer_than_the_time_limit_repeats_nothing(
     flow, proxies, monkeypatch
 ):
     limit_calls(monkeypatch, 1.0)
+    # A call may be late again on a busy machine: each time former producers are waited for.
+    monkeypatch.setattr(copier_flows, "WAIT_S", 3 * copier_flows.WAIT_S)
     with flow.copying(flow.spec(), proxies.connect) as reports, feeding(flow):
         await_more(flow)
         for each in proxies.proxies:
@@ -126,3 +131,17 @@ def test_bl_223_a_source_whose_address_leads_to_the_target_is_left_alone_until_i
     assert reports[0].outcome == "clean"
     flow.copy_all(epoch=1)
     flow.assert_equal()
+
+
+def test_bl_223_an_admin_client_that_met_another_cluster_finds_the_right_one_again(flow, proxies):
+    """It learned the brokers of the cluster that its address led to, and asked them for ever."""
+    at = [each.bootstrap_servers for each in (flow.source, flow.target)]
+    here, there = (KafkaAdmin({"bootstrap.servers": each}).cluster_id() for each in at)
+    known = FlowClusters(flow.name, here, there)
+    host, port = proxies._before(split_address(at[1]))  # leads to the target
+    (front,) = proxies.proxies
+    admin = KafkaAdmin({"bootstrap.servers": f"{host}:{port}"}, verify=known.verify_source)
+    assert admin.cluster_id() == there
+    front.behind = split_address(at[0])
+    front.cut()
+    assert admin.cluster_id() == here

@@ -34,14 +34,14 @@ def flow(source_cluster, target_cluster, topic_name):
     return make
 
 
-def limit(flow: Flow, change: str, *options: str) -> None:
-    """Change the quota of the units' client id with Kafka's own tool."""
+def limit(flow: Flow, change: str, *options: str, at: str = "") -> None:
+    """Change a quota of the units' client id with Kafka's own tool, on the target or ``at``."""
     subprocess.run(
         [
             str(java()),
             *jvm_options("256m", quick=True, archive=broker_archive(DEFAULT_VERSION)),
             *("-cp", f"{kafka_jars(DEFAULT_VERSION)}/*", "kafka.admin.ConfigCommand"),
-            *("--bootstrap-server", flow.to, "--alter", *options, change),
+            *("--bootstrap-server", at or flow.to, "--alter", *options, change),
             *("--entity-type", "clients", "--entity-name", f"isthmus-{flow.name}"),
         ],
         check=True,
@@ -62,8 +62,24 @@ def test_a_quota_of_the_target_slows_a_copy_down_and_does_no_more(flow):
         time.monotonic() - begin > 2
     )  # held back: all beyond 11 s worth, which a broker lets pass
     assert (report.outcome, report.takeovers, report.not_running) == ("clean", 0, 0)
+    assert report.target_throttled_ms > 1_000
+    assert 0 < report.backed_off_to < 300_000
+    assert report.source_throttled_ms == 0
     one.assert_equal()
     limit(one, "producer_byte_rate", "--delete-config")
+
+
+def test_a_quota_of_the_source_slows_a_copy_down_and_is_reported(flow):
+    one = flow()
+    (topic,) = one.topics
+    limit(one, "consumer_byte_rate=100000", "--add-config", at=one.here)
+    kafka_records.produce(one.here, topic, [(n % 2, b"k", os.urandom(10_000)) for n in range(160)])
+    report = one.copy_all()
+    assert (report.outcome, report.takeovers, report.not_running) == ("clean", 0, 0)
+    assert report.source_throttled_ms > 1_000
+    assert (report.target_throttled_ms, report.backed_off_to) == (0, 0)
+    one.assert_equal()
+    limit(one, "consumer_byte_rate", "--delete-config", at=one.here)
 
 
 def test_nothing_depends_on_a_wall_clock_that_jumps(flow, monkeypatch):

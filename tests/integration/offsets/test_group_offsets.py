@@ -266,16 +266,18 @@ def test_bl_077_restarts_take_no_group_back_and_stop_no_translation(world, tmp_p
         kafka_records.produce(world.flow.here, world.payments, [(0, b"k", b"v")] * 30)
         world.flow.wait_copied()
         kill(unit)
-        world.commit("behind", world.payments, 0, 2 + turn)  # far behind all of the restarts
+        world.commit(
+            "restarts-behind", world.payments, 0, 2 + turn
+        )  # far behind all of the restarts
         (end,) = world.sync.offsets.ends([partition], target=False).values()
-        world.commit("ahead", world.payments, 0, end[1])
+        world.commit("restarts-ahead", world.payments, 0, end[1])
         with world.flow.copying(world.flow.spec(20 + turn)):
             world.flow.wait_copied()
             world.sync.sync()
-        (ahead,) = world.on_target("ahead").values()
+        (ahead,) = world.on_target("restarts-ahead").values()
         assert ahead.offset > before
         before = ahead.offset
-        assert world.on_target("behind") == {partition: Committed(2 + turn)}
+        assert world.on_target("restarts-behind") == {partition: Committed(2 + turn)}
 
 
 def test_the_commands_show_set_export_and_import(world):

@@ -10,7 +10,7 @@ import pytest
 from support import kafka_records
 from support.command import run_command
 
-from orchestration.dagster.assets import slug
+from orchestration.services.asset_names import slug
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 
 pytestmark = pytest.mark.integration

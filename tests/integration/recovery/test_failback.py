@@ -3,129 +3,24 @@
 from __future__ import annotations
 
 import json
-import uuid
-from collections import Counter, defaultdict
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
-from confluent_kafka import Consumer
-from confluent_kafka import TopicPartition as ClientPartition
-from support import kafka_records
 from support.command import run_command
-from support.copier_flows import Flow, start_unit
-from support.killed_operator import killed_at
+from support.killed_operator import killed_run
+from support.returned_source import QUICK, Return
+from support.spark_driver import killable_driver
 from support.unit_driver import driven
-from support.unit_specs import changed
 
 from replication.adapters.admin.kafka_admin import KafkaAdmin
-from replication.model import BY_ID, PartitionPlan, TopicPartition
+from replication.model import TopicPartition
 from replication.recovery.failback import FailbackOptions, failback_steps
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
-
-QUICK = ("--yes", "--timeout", "60", "--quiet", "1.5")
-
-
-class Way(Flow):
-    """One of two flows between the same topics of two clusters."""
-
-    target_alias = "B"
-
-    @property
-    def name(self) -> str:
-        return f"{self.alias}->{self.target_alias}"
-
-    def spec(self, generation: int = 1, epoch: int = 0, **more: object):
-        plans = tuple(PartitionPlan(each, each, origins=BY_ID) for each in self.partitions)
-        whole = super().spec(generation, epoch, partitions=plans, **more)
-        return changed(whole, target_alias=self.target_alias)
-
-
-class Return:
-    """Two clusters and a flow between them, failed over with a tail that was never copied."""
-
-    def __init__(self, a, b, folder) -> None:
-        self.a, self.folder = a, folder
-        self.topic = f"orders-{uuid.uuid4().hex[:8]}"
-        topics = {self.topic: 3}
-        for each in (a, b):
-            kafka_records.create_topic(each.bootstrap_servers, self.topic, 3)
-        self.out = Way(a, b, topics)
-        self.back = Way(b, a, topics, alias=f"b{uuid.uuid4().hex[:8]}")
-        self.out.target_alias, self.back.target_alias = self.back.alias, self.out.alias
-        self.file = folder / "mm2.properties"
-        self.file.write_text(
-            f"clusters = {self.out.alias}, {self.back.alias}\n"
-            f"{self.out.alias}.bootstrap.servers = {self.out.here}\n"
-            f"{self.back.alias}.bootstrap.servers = {self.out.to}\n"
-            + "".join(
-                f"{each.name}.enabled = true\n{each.name}.topics = {self.topic}\n"
-                f"{each.name}.groups = .*{self.topic}\n"
-                for each in (self.out, self.back)
-            )
-            + "replication.policy.class = "
-            "org.apache.kafka.connect.mirror.IdentityReplicationPolicy\nreplication.factor = 1\n"
-        )
-
-    def fail_over(self) -> None:
-        """Copy 300 records, lose units and source with 60 more, and let clients write 90 on B."""
-        self.produce(self.out, "before", 300)
-        unit = start_unit(self.out.spec(), self.folder)
-        self.out.wait_copied()
-        self.produce(self.out, "late", 30)
-        self.out.wait_for(lambda found: sum(e.records for e in found.values()) >= 300, "copied")
-        unit.kill()
-        unit.communicate(timeout=30)
-        self.produce(self.out, "tail", 60)
-        self.a.kill()
-        ended = self.run("failover", "--yes")
-        assert "is open for clients" in ended.out
-        self.produce(self.back, "new", 90)
-        self.a.start_broker(1)
-        self.never_copied = self.contents(self.out.here) - self.contents(self.out.to)
-        assert sum(self.never_copied.values()) >= 60
-
-    def produce(self, flow: Way, what: str, count: int) -> None:
-        records = [(n % 3, b"k", f"{what} {n}".encode()) for n in range(count)]
-        kafka_records.produce(flow.here, self.topic, records)
-        flow.fed.update(TopicPartition(self.topic, each[0]) for each in records)
-
-    def run(self, verb: str, *words: str):
-        return run_command(verb, self.file, "--flow", self.out.name, *words)
-
-    def ends(self, bootstrap: str) -> dict[int, int]:
-        admin = KafkaAdmin({"bootstrap.servers": bootstrap})
-        return {each.partition: end for each, end in admin.end_offsets(self.out.partitions).items()}
-
-    def contents(self, bootstrap: str) -> Counter:
-        records = kafka_records.consume_all(bootstrap, self.topic, "read_committed")
-        return Counter(each.content for each in records)
-
-    def commit(self, group: str, offsets: dict[int, int]) -> None:
-        consumer = Consumer({"bootstrap.servers": self.out.to, "group.id": f"{group}-{self.topic}"})
-        where = [ClientPartition(self.topic, *each) for each in offsets.items()]
-        consumer.commit(offsets=where, asynchronous=False)
-        consumer.close()
-
-    def left_to_read(self, group: str, bootstrap: str) -> dict[int, list[bytes]]:
-        """Return the values at or behind a group's offsets, by partition."""
-        consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": f"{group}-{self.topic}"})
-        where = [ClientPartition(self.topic, n) for n in range(3)]
-        at = {each.partition: each.offset for each in consumer.committed(where, timeout=30)}
-        consumer.close()
-        found = defaultdict(list)
-        for each in kafka_records.consume_all(bootstrap, self.topic, "read_committed"):
-            if each.offset >= at[each.partition]:
-                found[each.partition].append(each.value)
-        return found
-
-    def killed_at(self, step: str, *words: str) -> None:
-        """Carry it out, and kill its process when it begins ``step``."""
-        command = ("failback", self.file, "--flow", self.out.name, *QUICK, *words)
-        killed_at(step, command)
 
 
 @pytest.fixture(scope="module")
@@ -177,6 +72,10 @@ def test_after_a_merge_every_record_of_either_side_is_once_on_both(returned):
 
 
 def test_after_keep_exactly_the_tail_differs(returned):
+    """Although the source is lost a second time in the middle of the failback."""
+    prepared = returned.run("failback", "--tail", "keep", *QUICK, "--prepare")
+    assert prepared.code == 0, prepared
+    returned.lose_again()
     wanted = returned.contents(returned.out.to)
     ended = returned.run("failback", "--tail", "keep", *QUICK)
     assert ended.code == 0, ended
@@ -199,6 +98,163 @@ def test_after_keep_exactly_the_tail_differs(returned):
     returned.out.wait_copied()
     here, there = (returned.contents(each) for each in (returned.out.here, returned.out.to))
     assert (here - there, there - here) == (returned.never_copied, Counter())
+
+
+def test_after_a_truncation_the_source_has_all_of_the_target_once_and_nothing_else(returned):
+    """Whatever kills the operator, also while the topic is deleted and not created yet."""
+    here, there = returned.out.here, returned.out.to
+    admin, topic = KafkaAdmin({"bootstrap.servers": here}), returned.topic
+    admin.alter_configs(topic, {"segment.bytes": "1048576"})
+    wanted, copied = returned.contents(there), returned.values_on(there)
+    places = {0: 50, 1: 100, 2: 130}
+    returned.commit("middle", places)
+    returned.commit("alone", places, bootstrap=here)
+    alone = returned.left_to_read("alone", here)
+    export = returned.folder / "tail"
+    words = "--tail", "truncate", "--export", str(export)
+    plan = returned.run("failback", *words, "--dry-run")
+    assert f"{topic} is deleted on the source" in plan.out
+    unasked = returned.run("failback", *words, *QUICK)
+    assert (unasked.code, unasked.lines[-1].endswith(f"--delete {topic}")) == (2, True)
+    agreed = (*words, "--delete", topic)
+    for step in ("note topics", "recreate topics", "resume", "set other groups"):
+        returned.killed_at(step, *agreed)
+        if step == "recreate topics":
+            admin.delete_topics([topic])  # as far as it may have come
+        if step == "resume":
+            assert admin.end_offsets([TopicPartition(topic, 0)]) == {TopicPartition(topic, 0): 0}
+    ended = returned.run("failback", *agreed, *QUICK)
+    assert ended.code == 0, ended
+    assert returned.contents(here) == returned.contents(there) == wanted
+    assert exported(export) == sorted(each[2].decode() for each in returned.never_copied)
+    assert admin.topic_configs([topic])[topic] == {"segment.bytes": "1048576"}
+    assert "TAIL_CUT" in run_command("losses", returned.file).out
+    assert returned.left_to_read("middle", here) == returned.left_to_read("middle", there)
+    for number, values in returned.left_to_read("alone", here).items():
+        before = [each for each in alone.get(number, []) if each in copied]
+        assert values[: len(before)] == before
+    returned.produce(returned.out, "again", 30)
+    returned.out.wait_copied()
+    assert returned.contents(there) == returned.contents(here)
+    told = run_command("compare", returned.file)
+    assert told.code == 0, told
+
+    returned.commit("late", {0: 5, 1: 60, 2: 140}, bootstrap=here)  # in what came home
+    assert run_command("offsets", "sync", returned.file, "--flow", returned.out.name).code == 0
+    left = returned.left_to_read("late", here)
+    returned.a.kill()
+    ended = returned.run("failover", "--yes")
+    returned.a.start_broker(1)
+    assert "is open for clients" in ended.out
+    assert returned.left_to_read("late", there) == left
+
+
+def test_under_mirrormaker_names_clients_come_back_and_groups_read_on_exactly(
+    a, target_cluster, tmp_path
+):
+    """What they read in ``A.orders`` on B they do not read again in ``orders`` on A."""
+    both = Return(a, target_cluster, tmp_path, prefixes=True)
+    both.fail_over()
+    (here, there), topic = (both.out.here, both.out.to), both.topic
+    theirs, ours = both.out.copy_of(topic), both.back.copy_of(topic)
+    with driven(both.out), driven(both.back):
+        assert both.run("failback", *QUICK, "--prepare").code == 0
+        for place in (theirs, topic):
+            both.commit("middle", {0: 15, 1: 20, 2: 25}, place)
+        both.commit("end", both.ends(there, theirs), theirs)
+        both.commit("end", both.ends(there), topic)
+        ended = both.run("failback", *QUICK, "-o", "json")
+        assert ended.code == 0, ended
+        report = json.loads(ended.out)
+        assert report["tail_records"] == sum(both.never_copied.values())
+        assert report["switchover"]["left"] == []
+
+        assert both.contents(there, theirs) == both.contents(here)
+        assert both.contents(here, ours) == both.contents(there)
+        for group in ("middle", "end"):
+            assert both.left_to_read(group, here) == both.left_to_read(group, there, theirs)
+            assert both.left_to_read(group, here, ours) == both.left_to_read(group, there)
+        assert both.left_to_read("end", here) == {}
+        both.produce(both.out, "again", 30)
+        both.out.wait_copied()
+        assert both.contents(there, theirs) == both.contents(here)
+
+
+def test_an_active_active_pair_loses_a_side_under_load_and_gets_it_back(
+    a, target_cluster, tmp_path
+):
+    """Clients write on both sides: nothing is doubled, and no group loses its place."""
+    pair = Return(a, target_cluster, tmp_path)
+    here, there = pair.out.here, pair.out.to
+    ours = pair.lose_a_side_under_load()
+    assert pair.left_to_read("stays", there) == ours["stays"]
+    left = pair.left_to_read("moves", there)
+    for number, values in ours["moves"].items():
+        assert set(values) <= set(left[number])
+    pair.produce(pair.back, "new", 90)
+    pair.a.start_broker(1)
+    wanted = pair.contents(here) | pair.contents(there)
+    tail = sum((wanted - pair.contents(there)).values())
+    with driven(pair.out), driven(pair.back):
+        with pair.clients_on_both(0.3):
+            ended = pair.run("failback", "--both-sides", *QUICK, "-o", "json")
+            assert ended.code == 0, ended
+            assert json.loads(ended.out)["tail_records"] >= tail
+        for each in (pair.out, pair.back):
+            each.wait_copied()
+    everything = pair.contents(here)
+    assert pair.contents(there) == everything
+    assert set(everything.values()) == {1}
+    assert not wanted - everything
+
+
+def test_a_driver_and_a_dagster_run_that_are_killed_leave_both_ways_to_their_successors(
+    a, target_cluster, tmp_path, monkeypatch
+):
+    """``kill -9`` of Spark's whole driver and of the run, in a failover and in a failback."""
+    monkeypatch.setattr("orchestration.recovery.operator.WATCH_S", 1.5)
+    both = Return(a, target_cluster, tmp_path)
+    here, there = both.out.here, both.out.to
+    both.produce(both.out, "before", 300)
+    with killable_driver(both.file, both.back.alias, tmp_path / "driver") as kill:
+        both.out.wait_copied()
+        both.commit("behind", {0: 7, 1: 50, 2: 99}, bootstrap=here)
+        both.commit("end", both.ends(here), bootstrap=here)
+        assert run_command("offsets", "sync", both.file, "--flow", both.out.name).code == 0
+        both.produce(both.out, "tail", 600)
+        unread = {each: both.left_to_read(each, here) for each in ("behind", "end")}
+        ours = both.contents(here)
+        both.a.kill()
+        words = "failover", "fail_over", both.out.name
+        killed_run("fence", words, both.file, {"action": "CARRY_OUT"}, stop=kill)
+    ended = both.run("failover", "--yes")
+    assert ended.code == 0, ended
+    assert "continuing failover" in ended.out
+    copied = both.contents(there)
+    assert copied <= ours
+    values = {each[2] for each in copied}
+    for group, left in unread.items():
+        found = {n: [v for v in them if v in values] for n, them in left.items()}
+        assert both.left_to_read(group, there) == {n: them for n, them in found.items() if them}
+
+    both.produce(both.back, "new", 90)
+    both.a.start_broker(1)
+    everything = both.contents(here) | both.contents(there)
+    with driven(both.back):
+        with killable_driver(both.file, both.back.alias, tmp_path / "driver") as kill:
+            config = {"action": "CARRY_OUT", "timeout_s": 60, "quiet_s": 1.5}
+            words = "failback", "fail_back", both.out.name
+            killed_run("drain", words, both.file, config, resume=kill)
+        with driven(both.out):
+            both.commit("behind", {0: 20, 1: 60, 2: 100})
+            ended = both.run("failback", *QUICK)
+            assert ended.code == 0, ended
+            assert "continuing failback" in ended.out
+            assert both.contents(here) == everything
+            assert both.contents(there) == everything
+            assert set(everything.values()) == {1}
+            for number, left in both.left_to_read("behind", there).items():
+                assert set(left) <= set(both.left_to_read("behind", here)[number])
 
 
 def self_and_tail(returned: Return) -> Counter:

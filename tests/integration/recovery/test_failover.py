@@ -21,8 +21,8 @@ from support.copier_flows import Flow, kill, report_of, start_unit
 from support.killed_operator import killed_at
 from support.spark_driver import REPOSITORY, wait_for
 
-from orchestration.dagster import jobs
-from orchestration.dagster.resources import IsthmusResource
+from orchestration.dagster.flow_jobs.job_list import flow_jobs
+from orchestration.dagster.resources import Isthmus
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.model import PartitionPlan, TopicPartition
 
@@ -57,7 +57,8 @@ class Disaster:
             f"B.bootstrap.servers = {self.flow.to}\n"
             f"{self.flow.name}.enabled = true\n{self.flow.name}.topics = {self.topic}\n"
             f"{'' if prefix else _KEPT_NAMES}"
-            "sync.group.offsets.enabled = true\nreplication.factor = 1\n"
+            "sync.group.offsets.enabled = true\nheartbeats.replication.enabled = false\n"
+            "replication.factor = 1\n"
         )
         self.commits: dict[str, dict[int, int]] = {}
 
@@ -357,10 +358,12 @@ def test_an_open_target_is_closed_only_while_no_client_has_written_there(disaste
 
 
 def _run_job(disaster, home, action: str):
-    isthmus = IsthmusResource(config_path=str(disaster.file), home_path=str(home))
-    config = {"flow": disaster.flow.name, "action": action}
-    return jobs.failover.execute_in_process(
-        run_config={"ops": {"fail_over": {"config": config}}}, resources={"isthmus": isthmus}
+    isthmus = Isthmus(config_path=str(disaster.file), home_path=str(home))
+    name = disaster.flow.name
+    return flow_jobs([name])["failover"].execute_in_process(
+        run_config={"ops": {"fail_over": {"config": {"action": action}}}},
+        partition_key=name,
+        resources={"isthmus": isthmus},
     )
 
 

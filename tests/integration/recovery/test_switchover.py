@@ -19,8 +19,8 @@ from support.secured_broker import PASSWORD
 from support.spark_driver import wait_for
 from support.unit_driver import driven
 
-from orchestration.dagster import jobs
-from orchestration.dagster.resources import IsthmusResource
+from orchestration.dagster.flow_jobs.job_list import flow_jobs
+from orchestration.dagster.resources import Isthmus
 from replication.client.acl_values import TOPIC, Resource
 from replication.model import TopicPartition
 from replication.recovery.switchover import SwitchoverOptions, denials, switchover_steps
@@ -50,7 +50,7 @@ class Move:
             f"{self.flow.name}.enabled = true\n{self.flow.name}.topics = {topic}\n"
             f"{self.flow.name}.groups = .*{topic}\n"
             "replication.policy.class = org.apache.kafka.connect.mirror.IdentityReplicationPolicy\n"
-            "replication.factor = 1\n"
+            "heartbeats.replication.enabled = false\nreplication.factor = 1\n"
         )
 
     def produce(self, count: int = 300, config=None) -> None:
@@ -209,10 +209,12 @@ def test_an_interrupted_one_is_undone_and_an_open_target_is_closed_again(move, t
     assert "no longer denied" in undone.lines[-1]
     move.assert_as_it_was()
 
-    isthmus = IsthmusResource(config_path=str(move.file), home_path=str(tmp_path))
-    config = {"flow": move.flow.name, "action": "CARRY_OUT", "quiet_s": 1.5, "timeout_s": 60}
-    run = jobs.switchover.execute_in_process(
-        run_config={"ops": {"switch_over": {"config": config}}}, resources={"isthmus": isthmus}
+    isthmus = Isthmus(config_path=str(move.file), home_path=str(tmp_path))
+    config = {"action": "CARRY_OUT", "quiet_s": 1.5, "timeout_s": 60}
+    run = flow_jobs([move.flow.name])["switchover"].execute_in_process(
+        run_config={"ops": {"switch_over": {"config": config}}},
+        partition_key=move.flow.name,
+        resources={"isthmus": isthmus},
     )
     assert run.success
     resumed = run_command("resume", move.file, "--flow", move.flow.name)

@@ -39,6 +39,19 @@ def test_the_flows_their_settings_and_the_warnings_are_shown(tmp_path):
         assert part in result.output.replace("\n", "")
 
 
+def test_only_what_the_file_sets_is_shown_and_all_with_an_option(tmp_path):
+    file = written(tmp_path, TWO + "topics = x\ntasks.max = 2\n")
+    result = run(file)
+    lines = result.output.splitlines()
+    assert len(lines) < 25
+    (row,) = [each.split() for each in lines if each.startswith("tasks.max")]
+    assert row == ["tasks.max", "2", "mm2.properties:6"]
+    (left,) = [each for each in lines if each.endswith("have their defaults: --all shows them")]
+    everything = run(file, "--all").output.splitlines()
+    shown = [each for each in everything if each.endswith(" default")]
+    assert len(shown) == int(left.split()[0])
+
+
 def test_errors_are_listed_without_a_traceback_and_the_exit_code_is_2(tmp_path):
     path = written(tmp_path, TWO + "task.max = 2\nA->B.enabled = yes\n")
     result = run(path)
@@ -107,5 +120,5 @@ def test_addresses_stay_whole_at_80_columns(tmp_path, monkeypatch):
 )
 def test_each_setting_is_shown_as_a_line_of_the_file_sets_it(tmp_path, line):
     own = "B.producer.request.timeout.ms = 5000\noffsets.topic.replication.factor = 2\n"
-    result = run(written(tmp_path, TWO + "topics = orders\\\\d+\n" + own))
+    result = run(written(tmp_path, TWO + "topics = orders\\\\d+\n" + own), "--all")
     assert line in [" ".join(each.split()) for each in result.output.splitlines()]

@@ -36,13 +36,15 @@ VALUES = {
     "pattern": st.sampled_from(PATTERNS),
     "start": st.sampled_from(["earliest", "latest", "2026-05-01T08:00:00Z", "1700000000000"]),
     "start-offsets": st.sampled_from(["", "orders:0:1200", "orders:0:1, orders:1:2"]),
+    "topic-limits": st.sampled_from(["", "orders", "orders:5, stock, a.b-c:2m"]),
+    "owners": st.sampled_from(["", "team:data", "ada@example.org, team:a-b"]),
     "string": st.sampled_from(["", "-", "x", "two words", "a: b = c", "C:\\temp", "größe"]),
 }
 KEYS = {
     key.name: key
     for level in (Level.FLOW, Level.FILE, Level.CONNECTOR, Level.CREATION)
     for key in known(level).values()
-    if not key.name.endswith(("*", "webhook.url"))
+    if not key.name.endswith(("*", "webhook.url", "alert.urls"))
     and key.kind.partition(" ")[0] in {*VALUES, "choice"}
 }
 OTHERS = {  # whose names say for which client, topic or rule they are
@@ -86,7 +88,7 @@ def checked(text: str) -> tuple[Loaded | None, list[str]]:
 def shown(loaded: Loaded) -> dict[str, list[tuple[str, str]]]:
     """Return the settings of the file, and those of each flow, without their origins."""
     return {
-        flow: sorted((each.name, each.value) for each in settings)
+        flow: sorted((each.name, each.value) for each in settings if each.value != MASK)
         for flow, settings in loaded.origins.items()
     }
 
@@ -100,7 +102,7 @@ def written_back(loaded: Loaded) -> str:
         lines += [
             f"{prefix}{each.name} = {as_written(each.value)}\n"
             for each in found
-            if each.value != MASK and not is_secret(each.name)
+            if each.value != MASK and not (each.value and is_secret(each.name))
         ]
     return HEAD + "".join(lines)
 

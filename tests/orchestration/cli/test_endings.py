@@ -107,7 +107,7 @@ def test_a_frame_of_2_gb_is_named_and_not_read(isthmus, written):
     ("line", "reason"),
     [
         ("", "error: no command was given"),
-        ("stauts FILE", "error: No such command 'stauts'. Did you mean 'status'?"),
+        ("stauts FILE", "error: No such command 'stauts'. Did you mean 'status', 'restart'?"),
         ("status", "error: Missing argument 'file'."),
         ("plan FILE --flwo x", "error: No such option: --flwo (Possible options: --flow)"),
         ("plan FILE -f A->C", "no flow 'A->C'; there is A->B"),

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 import typer
-from support.memory_admin import MemoryClients, MemoryCluster
+from support.memory_admin import MemoryClients, MemoryCluster, MemoryRecords
 from typer.testing import CliRunner
 
 from orchestration.cli.configuration import plan as module
 from orchestration.flows import plans
 from orchestration.flows.answers import Answers
+from replication.state import FlowStatus
 
 CONFIG = """\
 clusters = A, B
@@ -67,10 +69,32 @@ def test_apply_ends_with_what_became_of_the_changes(clusters, run):
     assert run("apply", "--again").stdout.splitlines()[-1] == "1 of 1 change made"
 
 
-@pytest.mark.parametrize("output", ["table", "json"])
+@pytest.mark.parametrize("output", ["text", "json"])
 @pytest.mark.usefixtures("clusters")
 def test_a_plan_with_changes_ends_with_their_number(run, output):
     done = run("plan", "-o", output)
     assert done.exit_code == 2
-    last = (done.stdout if output == "table" else done.stderr).splitlines()[-1]
+    last = (done.stdout if output == "text" else done.stderr).splitlines()[-1]
     assert last.startswith("2 changes; make them with: isthmus apply ")
+    assert "--flow" not in last
+
+
+@pytest.mark.usefixtures("clusters")
+def test_the_command_that_makes_the_changes_names_the_flows_of_the_plan(run):
+    assert run("plan", "-f", "A:B").stdout.splitlines()[-1].endswith(" --flow A:B")
+
+
+def test_plan_and_apply_say_when_a_driver_runs_by_other_settings(clusters, run, monkeypatch):
+    now_ms = int(time.time() * 1000)
+    known = {"beat_ms": now_ms, "config": "other", "config_read_ms": 1_000}
+    records = MemoryRecords()
+    records.write("isthmus-status.A.internal", FlowStatus("A->B", **known))
+    monkeypatch.setattr(plans, "KafkaClients", lambda _: MemoryClients(clusters, records))
+    line = "A->B: its driver runs by the file as read at 1970-01-01 00:00:01 UTC, not by this one"
+    assert f"{line}; it follows within seconds" in run("plan").stdout
+    assert line in run("apply").stdout
+    assert json.loads(run("plan", "-o", "json").stdout)["older_settings"] == [
+        f"{line}; it follows within seconds"
+    ]
+    records.write("isthmus-status.A.internal", FlowStatus("A->B", **{**known, "beat_ms": 1}))
+    assert line not in run("plan").stdout

@@ -6,8 +6,10 @@ import json
 
 import pytest
 import typer
+import yaml
 
 from orchestration.cli.recovery.procedure_output import print_result
+from orchestration.cli.screen.output import Output
 from orchestration.recovery.report import FailoverReport
 from orchestration.recovery.switchover_report import SwitchoverReport
 from replication.model import TopicPartition
@@ -36,21 +38,21 @@ def report_with(request):
     return request.param
 
 
-@pytest.mark.parametrize("json_only", [True, False])
+@pytest.mark.parametrize("output", Output)
 def test_an_operation_that_left_positions_ends_with_1_whatever_its_output_is(
-    report_with, capsys, json_only
+    report_with, capsys, output
 ):
     with pytest.raises(typer.Exit) as ended:
-        print_result(report_with(LEFT, DID), json_only=json_only)
+        print_result(report_with(LEFT, DID), output)
     assert ended.value.exit_code == 1
     shown = capsys.readouterr()
     assert shown.err.startswith("the target is open; 2 group positions were left")
-    if json_only:
-        assert [each["group"] for each in json.loads(shown.out)["left"]] == ["g", "h"]
+    if not output.is_text:  # JSON is YAML too
+        assert [each["group"] for each in yaml.safe_load(shown.out)["left"]] == ["g", "h"]
 
 
 @pytest.mark.parametrize("operation", [None, DID])
 def test_a_plan_or_an_operation_that_set_all_groups_ends_with_0(report_with, capsys, operation):
     left = LEFT if operation is None else ()
-    print_result(report_with(left, operation), json_only=True)
+    print_result(report_with(left, operation), Output.JSON)
     assert json.loads(capsys.readouterr().out)["flow"] == "A->B"

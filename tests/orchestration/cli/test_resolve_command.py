@@ -65,11 +65,11 @@ def resolve(file, world, monkeypatch, capsys):
     ("arguments", "reason"),
     [
         (["bogus"], "resolve: no choice 'bogus'; there is accept, continue, keep, reseed, skip"),
-        (["contineu"], "resolve: no choice 'contineu'; near: continue"),
+        (["contineu", "--all"], "resolve: no choice 'contineu'; near: continue"),
         (["--topic", "nope"], "A->B, B->A: no topic 'nope'; there is gone, orders, stock, users"),
         (["--partition", 99], "A->B, B->A: no partition '99'; there is 0, 1"),
         (
-            ["skip", "--topic", "stock", "--partition", 1],
+            ["skip", "--topic", "stock", "--partition", 1, "--all"],
             "A->B, B->A, topic stock: no partition '1'; there is 0",
         ),
         (["-f", "B->C"], "no flow 'B->C'; there is A->B, B->A"),
@@ -83,7 +83,7 @@ def test_a_name_that_exists_nowhere_ends_the_command_with_a_reason(resolve, argu
 
 
 def test_partitions_that_a_choice_does_not_fit_are_named_and_the_others_decided(resolve):
-    ended, decided = resolve("skip")
+    ended, decided = resolve("skip", "--all")
     assert (ended.code, decided) == (1, {("orders", 1)})
     assert ended.lines[-1] == (
         "skip is no choice of stock-0 (SOURCE_TRUNCATED), users-0 (TARGET_RESET): see the table"
@@ -91,10 +91,21 @@ def test_partitions_that_a_choice_does_not_fit_are_named_and_the_others_decided(
 
 
 def test_a_choice_goes_to_each_flow_that_it_fits(resolve):
-    ended, decided = resolve("reseed")  # no partition of A->B takes it
+    ended, decided = resolve("reseed", "--all")  # no partition of A->B takes it
     assert (ended.code, decided) == (1, {("users", 0)})
-    ended, decided = resolve("continue", "--topic", "stock")
+    ended, decided = resolve("continue", "--topic", "stock", "--all")
     assert (ended.code, decided) == (0, {("users", 0), ("stock", 0)})
+
+
+def test_a_choice_is_made_for_no_flow_that_was_not_named(resolve, file):
+    for more in ([], ["--topic", "stock"]):
+        ended, decided = resolve("continue", *more)
+        assert (ended.code, decided) == (2, set())
+        assert ended.err == (
+            f"error: {file} has 2 flows: choose some with --flow (A:B, B:A), or all with --all\n"
+        )
+    ended, decided = resolve("continue", "--flow", "A:B")
+    assert (ended.code, decided) == (1, {("stock", 0)})
 
 
 def test_a_partition_that_runs_is_no_question_and_no_error(resolve):
@@ -108,11 +119,11 @@ def test_a_choice_for_a_halted_partition_leaves_a_name_that_was_decided(resolve,
     halted = Anchor("A->B", "moved", 0, "A-moved", 5, 5, records=5, state="SOURCE_TRUNCATED")
     world.target.write("isthmus-anchors.A.internal", halted)
     world.target.write("isthmus-status.A.internal", kept)
-    ended, decided = resolve("continue", "--topic", "moved")
+    ended, decided = resolve("continue", "--topic", "moved", "-f", "A->B")
     assert (ended.code, decided) == (0, {("moved", 0)})
     assert ended.out == "A->B moved-0 SOURCE_TRUNCATED: continue\n"
     assert kept in world.target.topics["isthmus-status.A.internal"].values()
-    ended, _ = resolve("reseed", "--topic", "moved")  # the partition does not know it
+    ended, _ = resolve("reseed", "--topic", "moved", "-f", "A->B")  # the partition does not know it
     assert (ended.code, ended.out) == (0, "A->B moved NAME_CHANGED: reseed\n")
 
 
@@ -141,7 +152,7 @@ def ids(world):
 @pytest.mark.usefixtures("ids")
 def test_bl_223_no_choice_is_offered_while_the_source_is_another_cluster(resolve, world):
     world.origin.id = "id-b"
-    for arguments in (["-f", "A->B"], ["continue", "-f", "A->B"], ["continue"]):
+    for arguments in (["-f", "A->B"], ["continue", "-f", "A->B"], ["continue", "--all"]):
         ended, decided = resolve(*arguments)
         assert (ended.code, decided) == (1, set())
         output = "\n".join(ended.lines)

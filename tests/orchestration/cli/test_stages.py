@@ -13,6 +13,7 @@ from orchestration.cli.local import live
 from orchestration.cli.local.live import Show
 from orchestration.cli.local.run import operate
 from orchestration.cli.screen.stage import stage
+from orchestration.flows.observe import now_ms
 from orchestration.flows.status_view import StatusView
 from orchestration.services.local_session import Ending
 from replication.errors import EnvironmentProblem
@@ -94,7 +95,7 @@ def test_while_the_driver_starts_nothing_is_reported_of_one_that_is_missing(scre
 
     show = Show(screen.console, Ending())
     show.until_up(Looks(world, {5: report, 8: run}), None)
-    spark = "starting Spark (the first start takes about a minute) ..."
+    spark = "starting Spark (half a minute; the first time a minute) ..."
     assert screen.lines == [spark, f"{spark} ok (0 s)"]
 
 
@@ -102,8 +103,40 @@ def test_a_slow_start_says_what_it_waits_for_now_and_then(screen, world, monkeyp
     monkeypatch.setattr(live, "SLOW_START_S", -1.0)
     show = Show(screen.console, Ending())
     show.until_up(Looks(world, {9: lambda: world.copy(records=0, end=10)}), None)
-    (line,) = (each for each in screen.lines if each.startswith("still starting"))
+    assert screen.lines[1:-1] == ["after 0 s: A->B: its driver has not reported yet"]
+
+
+def test_a_start_of_more_than_a_minute_names_the_logs(screen, world, monkeypatch):
+    monkeypatch.setattr(live, "SLOW_START_S", -1.0)
+    monkeypatch.setattr(live, "LONG_START_S", -1.0)
+    show = Show(screen.console, Ending())
+    show.until_up(Looks(world, {9: lambda: world.copy(records=0, end=10)}), None)
+    (line,) = (each for each in screen.lines if each.startswith("after 0 s"))
     assert "A->B: its driver has not reported yet; logs: " in line
+
+
+def test_each_step_of_a_start_is_named_once_and_what_an_earlier_driver_said_is_not(
+    screen, world, monkeypatch
+):
+    monkeypatch.setattr(live, "SLOW_START_S", -1.0)
+    world.copy(records=3, end=10, state="STOPPED", reason="of the one before", started_ms=1)
+
+    def step(reason: str) -> None:
+        world.watched = world.driven = {"B"}
+        world.copy(records=0, end=10, state="STARTING", reason=reason, started_ms=now_ms())
+
+    steps = {
+        3: lambda: step("reading both clusters"),
+        4: lambda: step("reading both clusters"),
+        6: lambda: step("starting Spark"),
+        8: lambda: world.copy(records=0, end=10),
+    }
+    Show(screen.console, Ending()).until_up(Looks(world, steps), None)
+    assert [each.partition(": ")[2] for each in screen.lines if each.startswith("after")] == [
+        "A->B: its driver has not reported yet",
+        "A->B: reading both clusters",
+        "A->B: starting Spark",
+    ]
 
 
 def test_flows_that_do_not_start_in_time_are_an_error_that_says_why(screen, world):
@@ -162,7 +195,7 @@ class Services:
         pytest.param({}, "", id="it copies"),
         pytest.param(
             {"partitions": 0, "reason": "no topic of A matches x"},
-            "RUNNING: copies nothing: no topic of A matches x",
+            "DEGRADED: copies nothing: no topic of A matches x",
             id="no topic matches",
         ),
         pytest.param(
@@ -199,12 +232,12 @@ def test_a_detached_run_waits_until_the_units_have_begun(screen, world):
 
 def test_what_a_detached_run_waits_for_is_said(screen, world, monkeypatch):
     monkeypatch.setattr(live, "SLOW_START_S", -1.0)
-    world.copy(records=0, end=10)
+    world.copy(records=0, end=10, started_ms=now_ms() + 1000)  # after this start
     world.target.topics["isthmus-anchors.A.internal"].clear()
     looks = Looks(world, {3: lambda: world.copy(records=3, end=10)})
     Show(screen.console, Ending()).until_up(looks, None)
-    (line,) = (each for each in screen.lines if each.startswith("still starting"))
-    assert "A->B: its units begin 1 partitions; logs: " in line
+    (line,) = (each for each in screen.lines if each.startswith("after"))
+    assert line.endswith("A->B: its units begin 1 partitions")
 
 
 def test_a_run_after_a_stop_waits_for_its_own_driver(screen, world):

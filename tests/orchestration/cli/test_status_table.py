@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import io
+import socket
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 from rich.console import Console
 from support.builders import a_config, a_flow
 from support.fake_flows import World
 
+from orchestration.cli.flows.status import unwell
 from orchestration.cli.flows.table import render
 from orchestration.cli.local.live import _line
 from orchestration.flows.observe import FlowLook
@@ -29,6 +32,9 @@ from replication.state import (
 from replication.supervision.flow_figures import CounterSample
 from replication.supervision.health import Health, Seen
 from replication.supervision.lag import FlowLag
+
+if TYPE_CHECKING:
+    from replication.adapters.followed_file import Reading
 
 CLIENTS = FlowClients(source_consumer={}, source_admin={}, target_producer={}, target_admin={})
 FLOW = Flow(source="A", target="B", clients=CLIENTS)
@@ -233,3 +239,55 @@ def test_of_many_groups_those_that_lose_most_are_shown():
     lines = shown(StatusView(world.config, world, world).look())
     (line,) = [each for each in lines if "RPO of groups" in each]
     assert line.rstrip().endswith("g0 7, g1 7, g10 7, g2 7, g3 7, and 9 more groups")
+
+
+class File:
+    """A file that tests edit."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+
+    def look(self) -> Reading:
+        return self.world.reading
+
+
+def test_a_broken_file_is_said_once_for_all_flows_whose_settings_stay_in_force():
+    world = World(a_config(a_flow(), a_flow("C", "B")))
+    status = StatusView(world.config, world, world, File(world))
+    world.problem = "f.properties:3: topcs: unknown key → was topics meant?"
+    world.read_ms = 1_000
+    output = " ".join(shown(status.look()))
+    assert output.count(world.problem) == 1
+    assert "A->B, C->B: the edited file is not in force: f.properties:3" in output
+    assert "read at 1970-01-01 00:00:01 UTC stay in force" in output
+    data = as_data(status.look())
+    assert (data["file_in_force"], data["flows"][0]["file"]["in_force"]) == (False, False)
+    assert world.problem in unwell(status.look())
+
+
+def test_a_driver_that_runs_by_other_settings_is_said_and_an_edit_is_followed():
+    world = World(a_config())
+    world.watched = world.driven = {"B"}
+    world.copy(records=5, end=5, host=socket.gethostname(), config="other", config_read_ms=1_000)
+    status = StatusView(world.config, world, world, File(world))
+    (view,) = status.look()
+    assert view.is_older
+    assert "A->B: the driver follows the file as read at 1970-01-01 00:00:01" in " ".join(
+        shown([view])
+    )
+    world.copy(records=5, end=5, host=socket.gethostname(), config=world.reading.fingerprint)
+    assert not status.look()[0].is_older
+    world.config = a_config(a_flow(), a_flow("C", "B"))
+    assert [each.name for each in status.look()] == ["A->B", "C->B"]
+
+
+def test_what_keeps_a_flow_below_its_budget_is_in_the_data():
+    world = World(a_config())
+    world.copy(records=1, end=1, target_throttled_ms=9_500, backed_off_to=70_000)
+    (flow,) = as_data(StatusView(world.config, world, world).look())["flows"]
+    assert flow["byte_rate"] == {
+        "throttled_by_source_ms": 0,
+        "throttled_by_target_ms": 9_500,
+        "backed_off_to": 70_000,
+        "disk_limit": None,
+    }

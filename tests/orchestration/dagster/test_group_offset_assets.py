@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from orchestration.dagster.group_offset_assets import freshness, group_task, report
+from orchestration.dagster.background_tasks.group_offset_assets import freshness, group_task, report
 from replication.model import TopicPartition
 from replication.offsets.consumer_groups import CommitGroup, Committed, LeaveGroup, LeaveOffset
 from replication.offsets.offset_map import Answer

@@ -15,10 +15,12 @@ import pytest
 from dagster._core.events import DagsterEvent, DagsterEventType
 from dagster._core.test_utils import create_run_for_test
 from support.builders import a_config, a_flow
+from support.config_files import TWO, written
 from support.fake_flows import FakeIsthmus, World
 
 from orchestration.dagster import sensors
-from orchestration.dagster.assets import build_assets, stream_key
+from orchestration.dagster.assets import stream_key
+from orchestration.dagster.lineage import build_assets
 from orchestration.dagster.reports import CHECKS
 from orchestration.dagster.sensors import APPLICATION_TAG, supervisor
 from orchestration.flows.observe import now_ms
@@ -26,11 +28,14 @@ from replication.settings.sections import GroupSettings
 from replication.state import (
     AbsentTopic,
     Anchor,
+    BatchRun,
+    Drill,
     GroupPositions,
     Intent,
     Loss,
     Operation,
     TaskReport,
+    Verification,
     anchors_topic,
     offsets_topic,
     status_topic,
@@ -61,8 +66,13 @@ def tick(world: World, instance: dg.DagsterInstance, cursor: str | None = None) 
     return result
 
 
+def events(result: dg.SensorResult) -> list:
+    """Return the events about the stream of A->B."""
+    return [each for each in result.asset_events if each.asset_key == stream_key("A->B")]
+
+
 def kinds(result: dg.SensorResult) -> list[str]:
-    return [type(each).__name__ for each in result.asset_events]
+    return [type(each).__name__ for each in events(result)]
 
 
 def test_an_application_that_was_never_started_is_asked_for(world, instance):
@@ -171,7 +181,7 @@ def test_a_loss_makes_its_check_red_at_once(world, instance):
     first = tick(world, instance)
     loss = Loss("A->B", "orders", 0, "", 3, "LOST_RANGE", 9, "gone", now_ms())
     world.target.write(anchors_topic("A"), loss)
-    (event,) = tick(world, instance, first.cursor).asset_events
+    (event,) = events(tick(world, instance, first.cursor))
     assert (event.check_name, event.passed) == ("nothing_lost", False)
     assert "orders-0 offsets [3, 9) LOST_RANGE: gone" in event.description
 
@@ -187,7 +197,7 @@ def test_a_topic_deleted_at_the_source_is_observed_at_once_and_makes_the_flow_un
         status_topic("A"), AbsentTopic("A->B", "orders", "SOURCE_DELETED", why, now_ms())
     )
     world.copy(records=100, end=100, state="DEGRADED", reason="deleted at the source: orders")
-    observed, check = tick(world, instance, first.cursor).asset_events
+    observed, check = events(tick(world, instance, first.cursor))
     told = observed.metadata["topics not copied any more"].text
     assert told == f"orders SOURCE_DELETED: {why}"
     (row,) = observed.metadata["topics"].records
@@ -203,6 +213,9 @@ def test_a_topic_deleted_at_the_source_is_observed_at_once_and_makes_the_flow_un
 def test_a_topic_that_goes_while_the_flow_stays_well_is_observed_too(world, instance):
     world.watched = world.driven = {"B"}
     world.copy(records=100, end=100)
+    world.target.write(
+        anchors_topic("A"), Anchor("A->B", "stock", 0, "A.stock", 1, 1, state="RUNNING")
+    )
     first = tick(world, instance)
     world.target.write(
         status_topic("A"), AbsentTopic("A->B", "orders", "NOT_SELECTED", "by the file", now_ms())
@@ -220,7 +233,7 @@ def test_heartbeats_that_stop_make_their_check_red_at_once(world, instance):
     world.target.write(status_topic("A"), beat)
     first = tick(world, instance)
     world.target.write(status_topic("A"), replace(beat, ok=False, summary="no leader"))
-    (event,) = tick(world, instance, first.cursor).asset_events
+    (event,) = events(tick(world, instance, first.cursor))
     assert (event.check_name, event.passed) == ("heartbeat_age", False)
     assert "no leader" in event.description
 
@@ -239,9 +252,16 @@ def test_heartbeats_from_before_a_pause_make_no_check_red(world, instance):
     assert json.loads(tick(world, instance).cursor)["told"]["A->B"]["beating"]
 
 
-def test_an_idle_flow_is_not_materialized(world, instance):
+def test_a_flow_that_is_up_to_date_is_materialized_though_it_is_idle(world, instance):
     world.watched = world.driven = {"B"}
     world.copy(records=0, end=0)
+    assert "AssetMaterialization" in kinds(tick(world, instance))
+
+
+def test_an_idle_flow_that_is_late_is_not_materialized(world, instance):
+    world.config = a_config(a_flow(sla_s=5))
+    world.watched = world.driven = {"B"}
+    world.copy(records=0, end=7, age_s=9)
     assert "AssetMaterialization" not in kinds(tick(world, instance))
 
 
@@ -258,7 +278,7 @@ def test_a_flow_that_falls_behind_fails_its_check_at_once(world, instance):
     before = tick(world, instance)
     world.watch = type(world.watch)()  # as after a restart of the code server
     world.copy(records=100, end=170, age_s=9)
-    (event,) = tick(world, instance, before.cursor).asset_events
+    (event,) = events(tick(world, instance, before.cursor))
     assert (event.asset_key, event.check_name, event.passed) == (
         stream_key("A->B"),
         "lag_sla",
@@ -279,7 +299,7 @@ def test_a_flow_that_could_lose_older_records_than_its_objective_fails_its_check
     before = tick(world, instance)
     world.watch = type(world.watch)()
     world.copy(records=100, end=170, age_s=9)
-    (event,) = tick(world, instance, before.cursor).asset_events
+    (event,) = events(tick(world, instance, before.cursor))
     assert (event.check_name, event.passed) == ("rpo_slo", False)
     assert event.description == (
         "a failover would lose records that are older than 5 s in 1 of 1 partitions; worst: "
@@ -297,8 +317,8 @@ def test_a_flow_whose_target_is_open_after_a_failover_can_lose_nothing_more(worl
     world.origin.silent = True
     failed_over = Operation("A->B", "op1", "failover", "done", by="ada@one", turn=1, writable="B")
     world.target.write(status_topic("A"), failed_over, Intent("A->B", "stop"))
-    events = tick(world, instance).asset_events
-    by_name = {getattr(each, "check_name", ""): each for each in events}
+    found = events(tick(world, instance))
+    by_name = {getattr(each, "check_name", ""): each for each in found}
     for name in ("rpo_slo", "lag_sla"):
         assert by_name[name].passed
         assert by_name[name].description == "B is open for clients since failover op1 of ada@one"
@@ -315,8 +335,8 @@ def test_the_history_of_a_flow_holds_what_a_failover_would_lose_by_topic_and_gro
         anchors_topic("A"),
         Anchor("A->B", "orders", 0, "A.orders", 100, 100, source_end=105, behind_ms=1500, at_ms=9),
     )
-    events = tick(world, instance).asset_events
-    told = next(e for e in events if isinstance(e, dg.AssetObservation)).metadata
+    found = events(tick(world, instance))
+    told = next(e for e in found if isinstance(e, dg.AssetObservation)).metadata
     assert (told["RPO in records"].value, told["RPO in seconds"].value) == (5, 1.5)
     assert told["RPO"].value.startswith("not known since 1970-01-01 00:00:00 UTC")
     (topic,) = told["topics"].records
@@ -333,8 +353,8 @@ def test_bl_229_no_lag_is_told_of_a_flow_whose_cluster_is_silent(world, instance
     before = tick(world, instance)
     getattr(world, side).silent = True
     time.sleep(0.01)
-    events = tick(world, instance, before.cursor).asset_events
-    (late,) = [each for each in events if getattr(each, "check_name", "") == "lag_sla"]
+    found = events(tick(world, instance, before.cursor))
+    (late,) = [each for each in found if getattr(each, "check_name", "") == "lag_sla"]
     assert late.passed is False
     assert late.description.startswith("lag is not known since ")
     assert "did not answer" in late.description
@@ -364,23 +384,33 @@ def test_the_cursor_stays_small(world, instance):
     assert len(tick(world, instance).cursor) < 8_000
 
 
-def test_definitions_load(monkeypatch):
+def test_definitions_load(monkeypatch, tmp_path):
     from orchestration import definitions  # noqa: PLC0415 - loads the whole of Dagster's part
 
-    monkeypatch.setenv("ISTHMUS_CONFIG", "test.properties")
-    listed = a_flow(topics=("orders", "audit.*"))
-    monkeypatch.setattr(definitions, "read_config", lambda _: a_config(listed, a_flow("B", "A")))
+    third = "C.bootstrap.servers = c:1\nB->C.enabled = true\n"
+    named = "A->B.lag.sla.topics = orders\nA->B.owners = team:x\n"
+    text = TWO.replace("clusters = A, B", "clusters = A, B, C")
+    file = written(tmp_path, f"{text}{third}{named}")
+    monkeypatch.setenv("ISTHMUS_CONFIG", str(file))
+    monkeypatch.setenv("ISTHMUS_HOME", str(tmp_path / "home"))
     with warnings.catch_warnings():  # Dagster warns of its own parameter `owners`
         warnings.simplefilter("ignore", dg.BetaWarning)
+        warnings.simplefilter("ignore", dg.PreviewWarning)
         found = definitions.defs()
         dg.Definitions.validate_loadable(found)
         keys = {each.key.to_user_string() for each in found.resolve_all_asset_specs()}
-    tasks = ("acls", "checkpoints", "group_offsets", "heartbeats", "topic_configs", "stream")
+    names = ("acls", "checkpoints", "group_offsets", "heartbeats", "topic_configs")
     assert keys == {
         "kafka/A",
         "kafka/B",
-        "kafka/B/from/A/orders",
-        *(f"replication/{flow}/{task}" for flow in ("A_to_B", "B_to_A") for task in tasks),
+        "kafka/C",
+        "kafka/A/topics/orders",
+        "kafka/B/topics/A.orders",
+        *(
+            f"replication/{flow}/{each}"
+            for flow in ("A_to_B", "B_to_C")
+            for each in (*names, "stream", "topics")
+        ),
     }
 
 
@@ -421,3 +451,154 @@ def test_the_streams_definition_has_the_warnings_and_the_effective_patterns():
     metadata = specs[stream_key("A->B")].metadata
     assert metadata["warnings"] == WARNING
     assert metadata["topics"] == ".*"
+
+
+def test_an_edit_of_the_file_is_an_observation_with_its_changes(world, instance):
+    first = tick(world, instance)
+    world.changes, world.read_ms = ("A->B: topics: x → y",), 2
+    second = tick(world, instance, first.cursor)
+    told = [each.description for each in announcements(second)]
+    assert told == ["the file was edited: A->B: topics: x → y"]
+    assert announcements(tick(world, instance, second.cursor)) == []
+
+
+def test_a_broken_edit_fails_a_check_with_line_and_fix_and_supervision_goes_on(world, instance):
+    world.watched, world.driven = {"B"}, {"B"}
+    world.copy(records=5, end=5)
+    first = tick(world, instance)
+    world.problem = "f.properties:3: topcs: unknown key → was topics meant?"
+    second = tick(world, instance, first.cursor)
+    (check,) = [each for each in second.asset_events if isinstance(each, dg.AssetCheckEvaluation)]
+    assert (check.check_name, check.passed) == ("file_in_force", False)
+    assert world.problem in check.description
+    assert "stay in force" in check.description
+    world.problem = ""
+    third = tick(world, instance, second.cursor)
+    passed = [e.passed for e in third.asset_events if isinstance(e, dg.AssetCheckEvaluation)]
+    assert passed == [True]
+
+
+def test_a_flow_whose_last_good_drill_is_too_old_fails_its_check_and_others_have_none(
+    world, instance
+):
+    world.watched = world.driven = {"B"}
+    world.copy(records=100, end=100)
+    names = {getattr(each, "check_name", "") for each in tick(world, instance).asset_events}
+    assert "drill_age" not in names
+    flow = a_flow().model_copy(update={"drill_max_age": timedelta(days=30)})
+    world.config = a_config(flow)
+
+    def evaluated(ended_ms):
+        good = Drill("A->B", good=True, ended_ms=ended_ms, rto_s=9.0, rpo_records=0)
+        bad = Drill("A->B", good=False, ended_ms=now_ms())
+        world.target.write(status_topic("A"), good, bad)
+        events = tick(world, instance).asset_events
+        (event,) = [e for e in events if getattr(e, "check_name", "") == "drill_age"]
+        return event
+
+    old = evaluated(1_000)
+    assert not old.passed
+    assert "longer ago than drill.max.age = 30d" in old.description
+    assert evaluated(now_ms() - 1_000).passed
+
+
+def test_a_batch_flow_whose_last_good_run_is_too_old_fails_its_check_and_streams_have_none(
+    world, instance
+):
+    limit = {"batch_max_age": timedelta(hours=12)}
+
+    def evaluated(*runs, mode="batch"):
+        world.config = a_config(a_flow().model_copy(update={"mode": mode, **limit}))
+        world.target.write(status_topic("A"), *runs)
+        events = tick(world, instance).asset_events
+        found = [e for e in events if getattr(e, "check_name", "") == "batch_age"]
+        return [(each.passed, each.description) for each in found]
+
+    assert evaluated(mode="stream") == []
+    assert evaluated() == [
+        (False, "no run has copied all yet; batch.max.age is 12h: isthmus batch")
+    ]
+    hours = 3_600_000
+    cut_off = BatchRun(
+        "A->B", ended_ms=now_ms(), problem="a cluster", good_ms=now_ms() - 11 * hours
+    )
+    assert [passed for passed, _ in evaluated(cut_off)] == [True]
+    ((passed, reason),) = evaluated(replace(cut_off, good_ms=now_ms() - 13 * hours))
+    assert not passed
+    assert "longer ago than batch.max.age = 12h" in reason
+
+
+def test_a_flow_whose_last_good_verification_is_too_old_or_found_differences_fails_its_check(
+    world, instance
+):
+    world.watched = world.driven = {"B"}
+    world.copy(records=100, end=100)
+
+    def evaluated():
+        found = [e for e in tick(world, instance).asset_events if is_verified(e)]
+        return [(each.passed, each.description) for each in found]
+
+    def is_verified(event):
+        return getattr(event, "check_name", "") == "verified_age"
+
+    assert evaluated() == []  # without a limit
+    world.config = a_config(a_flow().model_copy(update={"verify_max_age": timedelta(days=7)}))
+    ((passed, reason),) = evaluated()
+    assert (passed, reason.partition(";")[0]) == (False, "nothing was verified yet")
+    now = now_ms()
+    world.target.write(anchors_topic("A"), Verification("A->B", now, "equal", now, 100))
+    ((passed, reason),) = evaluated()
+    assert passed, reason
+    world.target.write(anchors_topic("A"), Verification("A->B", now, "different", now - 1, 99, 1))
+    ((passed, reason),) = evaluated()
+    assert (passed, "found 1 differences" in reason) == (False, True)
+    world.target.silent = True
+    assert evaluated() == []  # it is not known
+
+
+def test_a_silent_target_changes_no_verdict_on_the_verification(world, instance):
+    world.watched = world.driven = {"B"}
+    world.config = a_config(a_flow().model_copy(update={"verify_max_age": timedelta(days=7)}))
+    world.copy(records=100, end=100)
+    now = now_ms()
+    world.target.write(anchors_topic("A"), Verification("A->B", now, "equal", now, 100))
+    first = tick(world, instance)
+    world.target.silent = True
+    second = tick(world, instance, first.cursor)
+    world.target.silent = False
+    third = tick(world, instance, second.cursor)
+    names = [getattr(e, "check_name", "") for e in (*second.asset_events, *third.asset_events)]
+    assert "verified_age" not in names
+
+
+def test_a_batch_flow_is_not_launched_and_no_limit_of_a_stream_fails_for_it(instance):
+    """It is an hour behind, and no driver runs: so it is meant to be between two runs."""
+    world = World(a_config(a_flow().model_copy(update={"mode": "batch"})))
+    world.copy(records=10, end=90, age_s=3600, state="STOPPED")
+    run = BatchRun("A->B", 1, now_ms() - 3_620_000, now_ms() - 3_600_000, 10)
+    world.target.write(status_topic("A"), run)
+    result = tick(world, instance)
+    assert not result.run_requests
+    assert "A->B IDLE" in result.skip_reason.skip_message
+    checks = {each.check_name: each for each in events(result) if hasattr(each, "check_name")}
+    assert all(each.passed for each in checks.values())
+    assert checks["lag_sla"].description == "a batch flow: 80 records wait for its next run"
+    assert "AssetMaterialization" not in kinds(result)
+
+
+def test_what_quotas_and_a_full_disk_cost_a_flow_is_in_its_metadata(world, instance):
+    world.watched = world.driven = {"B"}
+    slow = {"target_throttled_ms": 9_500, "backed_off_to": 70_000, "disk_limit": 80_000}
+    world.copy(records=100, end=100, **slow)
+    observed = events(tick(world, instance))[0].metadata
+    assert {
+        name: observed[name].value for name in observed if "throttle" in name or "disk" in name
+    } == {
+        "seconds throttled by the target": 9.5,
+        "bytes per second while it throttles": 70_000,
+        "bytes per second while a disk fills": 80_000,
+    }
+    other = World(a_config())
+    other.watched = other.driven = {"B"}
+    other.copy(records=100, end=100)
+    assert not any("throttle" in name for name in events(tick(other, instance))[0].metadata)

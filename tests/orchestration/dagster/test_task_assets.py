@@ -9,9 +9,10 @@ import pytest
 from support.builders import a_config, a_flow
 from support.memory_admin import MemoryClients, MemoryCluster
 
+from orchestration.dagster.background_tasks.task_assets import FlowTask, Report, perform, task_key
+from orchestration.dagster.background_tasks.task_list import flow_tasks
+from orchestration.dagster.background_tasks.task_schedules import build_task
 from orchestration.dagster.resources import IsthmusResource
-from orchestration.dagster.task_assets import FlowTask, Report, build_task_asset, perform, task_key
-from orchestration.dagster.task_list import flow_tasks
 from replication.errors import ClusterUnavailable
 from replication.model import Desired
 from replication.settings.sections import ConfigSync, TopicCreation
@@ -44,9 +45,7 @@ def stage(**configs: str):
 
 
 def run(config, clients, name: str = "topic_configs") -> dg.ExecuteInProcessResult:
-    (made,) = (
-        build_task_asset(flow, task) for flow, task in flow_tasks(config) if task.name == name
-    )
+    (made,) = (build_task(flow, task) for flow, task in flow_tasks(config) if task.name == name)
     return dg.materialize(
         list(made.assets or []),
         resources={"isthmus": an_isthmus(config, clients)},
@@ -108,9 +107,7 @@ def test_a_task_is_scheduled_as_its_interval_says(seconds, enabled, line, runs):
     rules = ConfigSync(every=timedelta(seconds=seconds), enabled=enabled)
     config = a_config(a_flow().model_copy(update={"configs": rules}))
     (made,) = (
-        build_task_asset(flow, task)
-        for flow, task in flow_tasks(config)
-        if task.name == "topic_configs"
+        build_task(flow, task) for flow, task in flow_tasks(config) if task.name == "topic_configs"
     )
     (schedule,) = made.schedules
     assert (schedule.cron_schedule, schedule.name) == (line, "topic_configs_A_to_B_schedule")
@@ -134,6 +131,6 @@ def test_tasks_belong_to_their_flow_in_the_ui():
 @pytest.mark.parametrize("name", ["heartbeats", "checkpoints"])
 def test_what_the_driver_does_whatever_the_interval_has_a_schedule_that_rests(name):
     (task,) = (task for _, task in flow_tasks(a_config(a_flow())) if task.name == name)
-    (schedule,) = build_task_asset(a_flow(), task).schedules
+    (schedule,) = build_task(a_flow(), task).schedules
     assert schedule.default_status is dg.DefaultScheduleStatus.STOPPED
     assert "The Spark driver does it every" in (schedule.description or "")

@@ -27,8 +27,8 @@ ONE_WAY = [each for each in SCENARIOS.values() if not each.circles]
 @pytest.mark.parametrize("played", ONE_WAY, ids=lambda each: each.name)
 def test_the_file_of_a_scenario_has_its_flows(played: Scenario, tmp_path: Path) -> None:
     file = tmp_path / "demo.properties"
-    servers = {name: f"localhost:{9000 + n}" for n, name in enumerate(played.clusters)}
-    file.write_text(played.config(servers))
+    servers = enumerate(played.clusters, start=9000)
+    file.write_text(played.config(f"{n}.bootstrap.servers = localhost:{p}\n" for p, n in servers))
     flows = load_config(file).config.flows
     assert [(each.source, each.target) for each in flows] == list(played.links)
     assert {each.naming.kind for each in flows} == {"identity" if played.keeps_names else "prefix"}

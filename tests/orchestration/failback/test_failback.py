@@ -16,8 +16,9 @@ from orchestration.recovery.operator import Operator
 from replication.errors import ConfigError
 from replication.model import TopicPartition
 from replication.offsets.flow_offsets import KnownPoints
+from replication.recovery.failback import FailbackOptions, TailChoice
 from replication.recovery.procedure import DONE, FAILBACK, RUNNING, require_verb, standing
-from replication.state import Anchor, Operation, ProvenPosition, status_topic
+from replication.state import Anchor, Operation, ProvenPosition, RecreatedTopic, status_topic
 
 OPEN = Operation("A->B", "op1", "failover", DONE, by="ada@one", turn=1, writable="B")
 BEGUN = Operation(
@@ -70,6 +71,25 @@ def test_a_topic_that_was_recreated_on_the_source_is_named():
     assert "t-0 on A is not in the topic that A->B copied" in problem
 
 
+def test_a_topic_that_a_failback_deleted_before_it_was_given_up_is_created_by_the_next_one():
+    deleted = RecreatedTopic("A->B", "op0", "t", "aa", 1, 1)
+    work = a_failback(OPEN, deleted, topic_id="bb")
+    (problem,) = work.preview().problems
+    assert "t was deleted on A by a failback that was given up" in problem
+    work.options = FailbackOptions(TailChoice.TRUNCATE, "x")
+    assert list(work._problems(work.proven("op1"))) == []
+    assert work.half_made() == (deleted,)
+    assert work.tails_now(work.proven("op1")) == ()
+
+
+def test_a_topic_that_was_recreated_by_others_is_not_taken_for_one_of_these():
+    others = RecreatedTopic("A->B", "op0", "t", "cc", 1, 1)
+    work = a_failback(OPEN, others, topic_id="bb")
+    work.options = FailbackOptions(TailChoice.TRUNCATE, "x")
+    (problem,) = work._problems(work.proven("op1"))
+    assert "t-0 on A is not in the topic that A->B copied" in problem
+
+
 def test_a_failover_gives_up_a_failback_and_nothing_else_does():
     a_failback(OPEN, BEGUN, kind=Failover).refuse_if_open()
     assert not require_verb("failover", BEGUN)
@@ -79,3 +99,10 @@ def test_a_failover_gives_up_a_failback_and_nothing_else_does():
 
 def test_a_flow_says_that_its_failback_is_not_finished():
     assert "failback op2 of ada@one is not finished" in standing(BEGUN, "B")
+
+
+def test_a_truncated_tail_is_exported_and_only_it_deletes_topics():
+    with pytest.raises(ConfigError, match="have to be exported"):
+        FailbackOptions(TailChoice.TRUNCATE)
+    with pytest.raises(ConfigError, match="goes with it only"):
+        FailbackOptions(TailChoice.KEEP, "x", delete=frozenset({"t"}))

@@ -28,6 +28,6 @@ def test_a_directory_that_cannot_be_made_is_named(tmp_path):
 
 def test_why_the_job_failed_is_said_and_others_cannot_read_the_directory(tmp_path):
     folder = new_export_folder(tmp_path, "A->B")
-    with pytest.raises(ReplicationError, match=f"the tail was not exported to {folder}: "):
+    with pytest.raises(ReplicationError, match=f"the records were not exported to {folder}: "):
         export_tail(a_config(a_flow()), a_flow(), TAIL, str(folder))  # the file does not exist
     assert folder.stat().st_mode & 0o777 == 0o700

@@ -6,10 +6,11 @@ import os
 import socket
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from support.builders import a_config
+from support.builders import a_config, a_flow
 from support.fake_flows import World
 
 from orchestration.flows import observe
@@ -122,3 +123,14 @@ def test_a_flow_that_was_failed_over_says_that_its_target_is_open_and_not_to_res
         "STOPPED",
         "stopped by ada@one, failover op1; B is open for clients since failover op1 of ada@one",
     )
+
+
+def test_a_flow_that_ends_at_an_offset_is_not_behind_what_comes_later():
+    flow = a_flow()
+    until = {"orders": {0: 40}}
+    bounded = replace(flow.copying, until_offsets=until)
+    world = World(a_config(flow.model_copy(update={"copying": bounded})))
+    world.copy(records=30, end=90)
+    assert look_at(world.config.flows[0], world).lag().records == 10
+    world.copy(records=40, end=90)
+    assert look_at(world.config.flows[0], world).lag().records == 0

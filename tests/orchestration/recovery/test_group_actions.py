@@ -24,7 +24,7 @@ class Sync:
     def __init__(self, *unknown: TopicPartition) -> None:
         self.unknown = unknown
 
-    def desired(self, translated):
+    def desired(self, translated, _unshared):
         found = {each.group: {} for each in translated}
         for each in translated:
             if each.answer.offset is not None and each.target not in self.unknown:
@@ -49,19 +49,19 @@ class Sync:
 def test_a_position_that_can_be_set_is_set_at_least_at_the_log_start():
     groups = on_target([at(12)], LOGS) + on_target([at(3)], LOGS)
     assert [each.offset for each in groups] == [12, 10]
-    assert group_actions(groups[1:], Sync()) == (CommitGroup("g", {HERE: Committed(10)}),)
+    assert group_actions(groups[1:], Sync(), {}) == (CommitGroup("g", {HERE: Committed(10)}),)
 
 
 def test_a_position_in_a_partition_of_the_target_that_tells_no_end_is_named():
     groups = on_target([at(12)], {HERE: "has no leader"})
-    (left,) = group_actions(groups, Sync())
+    (left,) = group_actions(groups, Sync(), {})
     reason = "t-0 offset 7 is offset 12 on the target, which has no leader"
     assert left == LeaveOffset("g", HERE, reason)
 
 
 def test_a_position_behind_the_end_of_the_target_is_named():
     groups = on_target([at(51)], LOGS)
-    (left,) = group_actions(groups, Sync())
+    (left,) = group_actions(groups, Sync(), {})
     assert left.reason.startswith(
         "t-0 offset 7 is offset 51 on the target, which is beyond the end"
     )
@@ -69,11 +69,13 @@ def test_a_position_behind_the_end_of_the_target_is_named():
 
 def test_a_position_without_a_counterpart_is_named():
     groups = on_target([at(None, problem="does not exist")], LOGS)
-    assert group_actions(groups, Sync()) == (LeaveOffset("g", HERE, "t-0 offset 7 does not exist"),)
+    assert group_actions(groups, Sync(), {}) == (
+        LeaveOffset("g", HERE, "t-0 offset 7 does not exist"),
+    )
 
 
 def test_a_position_in_a_merged_partition_is_named_while_another_source_is_silent():
-    (left,) = group_actions(on_target([at(12)], LOGS), Sync(HERE))
+    (left,) = group_actions(on_target([at(12)], LOGS), Sync(HERE), {})
     assert left == LeaveOffset(
         "g", HERE, "another flow copies to it too, and where the group is there is not known"
     )

@@ -86,3 +86,13 @@ def test_a_flow_that_is_resumed_while_an_operator_works_is_not_failed_over(stage
         stage.carry_out(fence=lambda: stage.want(Desired.RUN, "bob@two"))
     assert stage.did == ["stop", "fence"]
     assert Operator(stage.flow, stage.store, print).last().writable == ""
+
+
+def test_a_drill_that_was_killed_is_not_continued_under_a_name_of_its_own(stage):
+    """A switchover of the flow and a drill of it do not hinder one another."""
+    begun = Operator(stage.flow, stage.store, stage.said.append, "a drill").take("drill", {})
+    again = Operator(stage.flow, stage.store, stage.said.append, "a drill").take("drill", {})
+    assert again.id != begun.id
+    assert (again.flow, again.turn) == ("a drill", 2)
+    assert Operator(stage.flow, stage.store, print).last() is None
+    assert Operator(stage.flow, stage.store, print).take("switchover", {}).turn == 1

@@ -56,6 +56,12 @@ def test_it_is_said_what_stands_against_it(changes, told):
     assert found(**changes).startswith(told)
 
 
+def test_a_batch_flow_needs_no_driver_until_it_is_run():
+    between = replace(RUNNING, driver=False, status=None, is_batch=True)
+    flow = a_flow().model_copy(update={"mode": "batch"})
+    assert list(problems(FlowLook(flow, between))) == []
+
+
 def test_a_topic_that_is_not_copied_any_more_is_no_obstacle():
     assert found(anchors=(an_anchor("SOURCE_DELETED"),)) == ""
 

@@ -14,9 +14,12 @@ from support.builders import a_config, a_flow
 from support.fake_flows import FakeIsthmus, World
 
 from orchestration.dagster import jobs
-from orchestration.dagster.task_assets import FlowTask, Report, build_task_asset
+from orchestration.dagster.background_tasks.task_assets import FlowTask, Report
+from orchestration.dagster.background_tasks.task_schedules import build_task
+from orchestration.services import instance as module
 from orchestration.services.home import Home
-from orchestration.services.instance import write_instance
+from orchestration.services.instance import POSTGRES_VARIABLE, postgres_url, write_instance
+from replication.errors import EnvironmentProblem
 
 
 @pytest.fixture
@@ -69,7 +72,7 @@ def test_bl_137_runs_have_a_limit_of_their_own_and_none_is_set_for_all(
 ):
     task = FlowTask("topics", "creates topics", timedelta(minutes=1), lambda *_: Report("done"))
     of_a_task = dg.Definitions.merge(
-        build_task_asset(a_flow(), task),
+        build_task(a_flow(), task),
         dg.Definitions(resources={"isthmus": FakeIsthmus.of(World(a_config()))}),
     ).resolve_job_def("topics_A_to_B")
     ours = [*jobs.ALL, of_a_task]
@@ -94,3 +97,32 @@ def test_bl_125_a_file_that_a_power_cut_emptied_is_written_again(where, found, k
     where.dagster.mkdir(parents=True)
     (where.dagster / "dagster.yaml").write_text(found)
     assert ("run_monitoring" not in shipped(where)) is kept
+
+
+URL = "postgresql://dagster:secret@db/dagster"
+
+
+def test_the_address_of_postgres_is_read_from_the_environment_and_in_no_file(where, monkeypatch):
+    monkeypatch.setenv(POSTGRES_VARIABLE, URL)
+    assert shipped(where)["storage"] == {"postgres": {"postgres_url": {"env": POSTGRES_VARIABLE}}}
+    assert postgres_url() == "postgresql+psycopg2://dagster:secret@db/dagster"
+    assert "secret" not in (where.dagster / "dagster.yaml").read_text()
+
+
+def test_history_in_another_place_than_the_environment_says_is_refused(where, monkeypatch):
+    shipped(where)
+    monkeypatch.setenv(POSTGRES_VARIABLE, URL)
+    with pytest.raises(EnvironmentProblem, match="does not use ISTHMUS_POSTGRES_URL, which is set"):
+        write_instance(where, 4000)
+    (where.dagster / "dagster.yaml").unlink()
+    write_instance(where, 4000)
+    monkeypatch.delenv(POSTGRES_VARIABLE)
+    with pytest.raises(EnvironmentProblem, match="ISTHMUS_POSTGRES_URL is not set"):
+        write_instance(where, 4000)
+
+
+def test_postgres_without_its_package_names_what_to_install(where, monkeypatch):
+    monkeypatch.setenv(POSTGRES_VARIABLE, URL)
+    monkeypatch.setattr(module.importlib.util, "find_spec", lambda _name: None)
+    with pytest.raises(EnvironmentProblem, match=r"pip install 'isthmus\[postgres\]'"):
+        write_instance(where, 4000)

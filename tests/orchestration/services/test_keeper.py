@@ -10,7 +10,13 @@ import pytest
 from support.full_disk import Disk
 
 from orchestration.services.home import Home, prepare
-from orchestration.services.keeper import Service, _note, _pid_file, _revive
+from orchestration.services.keeper import (
+    Service,
+    _note,
+    _pid_file,
+    _revive,
+    _shorten_logs,
+)
 from orchestration.services.launcher import Launcher
 from replication.adapters.local.processes import recall
 from replication.supervision.driver_supervision import Application
@@ -60,3 +66,18 @@ def test_bl_236_no_watcher_runs_that_nobody_would_find(where, tmp_path, monkeypa
     assert not launcher.watcher_alive(APP)
     found = subprocess.run(["pgrep", "-f", str(tmp_path)], capture_output=True, check=False)
     assert found.stdout == b""
+
+
+def test_long_logs_of_all_services_are_moved_aside(where, monkeypatch):
+    monkeypatch.setattr("replication.adapters.local.files._LOG_BYTES", 3)
+    for name in ("code", "daemon", "web", "keeper"):
+        (where.logs / f"{name}.log").write_text("long")
+    _shorten_logs(where, 15.0)
+    assert (where.logs / "web.log").read_text() == "long", "not looked at all the time"
+    _shorten_logs(where, 30.1)
+    found = {each.name: each.read_text() for each in where.logs.iterdir()}
+    assert found == {
+        f"{name}.log{tail}": text
+        for name in ("code", "daemon", "web", "keeper")
+        for tail, text in (("", ""), (".1", "long"))
+    }

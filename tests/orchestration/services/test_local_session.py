@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 
 import pytest
@@ -18,9 +19,10 @@ from replication.errors import EnvironmentProblem
 def started(monkeypatch, tmp_path):
     """Start a session whose keeper has ended at once."""
 
-    def start(*, ui: bool) -> Session:
+    def start(*, ui: bool, host: str = "127.0.0.1") -> Session:
         monkeypatch.setattr(module, "start_keeper", lambda *_: Process(-1, "never"))
-        session = Session(Launcher(Home(tmp_path), Path("flows.properties")), (), ui=ui)
+        launcher = Launcher(Home(tmp_path), Path("flows.properties"))
+        session = Session(launcher, (), ui=ui, host=host)
         session.start()
         return session
 
@@ -34,3 +36,19 @@ def test_without_its_ui_nobody_waits_for_dagsters_ui(started):
 def test_a_ui_that_does_not_come_up_is_reported(started):
     with pytest.raises(EnvironmentProblem, match="Dagster exited while it started"):
         started(ui=True).wait_for_ui(Ending())
+
+
+@pytest.mark.parametrize(
+    ("host", "address"),
+    [("127.0.0.1", "127.0.0.1"), ("0.0.0.0", "127.0.0.1"), ("127.0.0.2", "127.0.0.2")],  # noqa: S104 - as asked
+)
+def test_the_address_of_the_ui_is_one_that_answers_here(started, host, address):
+    session = started(ui=True, host=host)
+    assert session.address == f"http://{address}:{session.port}"
+    with socket.create_server((host, session.port)):
+        session.wait_for_ui(Ending())
+
+
+def test_a_host_that_is_no_address_of_this_machine_is_refused_before_anything_starts(started):
+    with pytest.raises(EnvironmentProblem, match=r"192\.0\.2\.7 is no address of this machine"):
+        started(ui=True, host="192.0.2.7")

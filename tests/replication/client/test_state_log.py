@@ -132,3 +132,19 @@ def test_an_append_that_the_broker_has_already_is_done():
 
     assert asyncio.run(both()) == [(1, 2)]  # under the sequence that follows
     assert [key for key, _ in cluster.logs[log.partition].records()] == [first.key(), second.key()]
+
+
+def test_while_the_broker_throttles_nothing_is_appended():
+    cluster, anchor = MemoryCluster(), a_start(0)
+    cluster.paused_s = 0.1
+    written = cluster.logs[TopicPartition("anchors", 0)]
+
+    async def all_of_it() -> bool:
+        appending = asyncio.create_task(StateLog(cluster, "anchors").append([anchor]))
+        await asyncio.sleep(0.02)
+        was_early = bool(written.batches)
+        await appending
+        return was_early
+
+    assert not asyncio.run(all_of_it())
+    assert [key for key, _ in written.records()] == [anchor.key()]

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from replication.config.file.properties import (
     Entry,
-    MalformedEscape,
+    MalformedText,
     as_written,
     decode,
     parse_properties,
@@ -65,7 +65,7 @@ def test_a_dropped_backslash_is_remembered():
 
 
 def test_a_broken_unicode_escape_is_refused_with_its_line():
-    with pytest.raises(MalformedEscape) as error:
+    with pytest.raises(MalformedText) as error:
         parse_properties("a=1\nb=\\u00x1")
     assert error.value.line == 2
 
@@ -87,7 +87,7 @@ def test_a_value_as_it_is_written_parses_back(value):
 def test_any_text_parses_or_is_refused(text):
     try:
         entries = parse_properties(text)
-    except MalformedEscape:
+    except MalformedText:
         return
     assert all(1 <= entry.line <= text.count("\n") + text.count("\r") + 1 for entry in entries)
 

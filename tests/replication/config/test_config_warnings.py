@@ -30,8 +30,6 @@ ONE = "clusters = A\nA.bootstrap.servers = a:9092\n"
         ("B.value.converter", "org.apache.kafka.connect.json.JsonConverter",
          "org.apache.kafka.connect.converters.ByteArrayConverter"),
         ("A->B.topic.creation.groups", "compacted", None),
-        ("A.ssl.cipher.suites", "TLS_AES_256_GCM_SHA384", None),
-        ("A.ssl.enabled.protocols", "TLSv1.3", "TLSv1.3, TLSv1.2"),
         ("A.ssl.provider", "BCFIPS", None),
         ("A.sasl.oauthbearer.expected.issuer", "https://idp", None),
     ],
@@ -112,3 +110,35 @@ def test_advice_for_a_file_of_one_cluster_names_no_flow_to_a_cluster_that_is_not
     (wrong,) = errors(found(tmp_path, ONE))
     assert wrong.suggestion == "name a second cluster: clusters = A, B"
     assert wrong.severity is Severity.ERROR
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "message"),
+    [
+        ("A.ssl.enabled.protocols", "TLSv1.2, TLSv1.4", "error: 'TLSv1.4' is not one of"),
+        ("ssl.protocol", "TLSv1.1", "error: TLSv1.1 cannot be had, only TLSv1.2 and TLSv1.3"),
+        ("A.ssl.cipher.suites", "TLS_NONE", "error: 'TLS_NONE' is no cipher suite that OpenSSL"),
+        ("A.ssl.enabled.protocols", "TLSv1.2", "warning: holds where records are copied; librd"),
+        ("A.ssl.cipher.suites", "TLS_AES_128_GCM_SHA256", "warning: holds where records are copi"),
+    ],
+)
+def test_a_tls_setting_that_cannot_be_had_is_reported_with_its_line(tmp_path, key, text, message):
+    lines = f"A.security.protocol = SSL\n{key} = {text}\n"
+    (told,) = about(found(tmp_path, TWO + lines), key)
+    assert told.startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("key", "text"), [("ssl.enabled.protocols", "TLSv1.3"), ("ssl.protocol", "TLS")]
+)
+def test_a_tls_setting_that_all_clients_obey_is_silent(tmp_path, key, text):
+    lines = f"A.security.protocol = SSL\nA.{key} = {text}\n"
+    assert about(found(tmp_path, TWO + lines), f"A.{key}") == []
+
+
+def test_tls_settings_that_leave_nothing_together_are_an_error(tmp_path):
+    lines = (
+        "A.security.protocol = SSL\nA.ssl.enabled.protocols = TLSv1.3\nA.ssl.protocol = TLSv1.2\n"
+    )
+    (told,) = about(found(tmp_path, TWO + lines), "A.ssl.enabled.protocols")
+    assert told.startswith("error: ssl.enabled.protocols, ssl.protocol and ssl.cipher.suites leave")

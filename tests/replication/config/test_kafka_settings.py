@@ -101,8 +101,8 @@ def test_client_credentials_are_settings_of_their_own(tmp_path):
     [
         ("sasl.oauthbearer.assertion.private.key.file", "k.pem", "not with an assertion"),
         ("sasl.oauthbearer.jwt.retriever.class", "a.JwtBearerJwtRetriever", "Java classes"),
-        ("sasl.login.callback.handler.class", "a.IAMClientCallbackHandler", "Java classes"),
-        ("sasl.client.callback.handler.class", "a.IAMClientCallbackHandler", "Java classes"),
+        ("sasl.login.callback.handler.class", "a.VaultCallbackHandler", "Java classes"),
+        ("sasl.client.callback.handler.class", "a.VaultCallbackHandler", "Java classes"),
     ],
 )
 def test_another_way_to_log_in_is_refused(tmp_path, key, value, why):

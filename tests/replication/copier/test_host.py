@@ -6,7 +6,7 @@ import pytest
 from support.record_batches import a_batch
 from support.two_clusters import HERE, TwoClusters, a_spec, ungranted
 
-from replication.copier import Host
+from replication.copier.host import Host
 from replication.copier.produce import sender
 from replication.errors import ClusterUnavailable, ConfigError
 from replication.model import PartitionPlan

@@ -247,3 +247,27 @@ class TestDoors:
         assert pair.starts() == 3
         assert pair.copy(1, second, **mine[1]).takeovers == 0
         assert pair.starts() == 3
+
+
+def test_another_byte_rate_is_in_force_without_another_start(pair):
+    pair.copy(0)
+    pair.feed(b"slow")
+    pair.copy(1, bytes_per_second=70_000)
+    eventually(lambda: pair.copied() == [b"slow"])
+    ((unit,),) = [[each.unit for each in g._groups] for g in pair.host._unit_groups.values()]
+    assert unit._engine.rate_control.backoff.rate == 70_000
+    assert unit._engine.upkeep.fetchers._throttle.rate == 70_000
+    pair.copy(2)
+    assert unit._engine.upkeep.fetchers._throttle.rate == 0
+    assert pair.starts() == 1
+
+
+def test_what_brokers_throttled_is_reported_once_and_not_what_they_did_to_other_units(pair):
+    pair.target.throttled_ms = 5_000
+    first = pair.copy(0)
+    pair.target.throttled_ms += 300
+    pair.source.throttled_ms += 20
+    second, third = pair.copy(1), pair.copy(2)
+    assert (first.source_throttled_ms, first.target_throttled_ms) == (0, 0)
+    assert (second.source_throttled_ms, second.target_throttled_ms) == (20, 300)
+    assert (third.source_throttled_ms, third.target_throttled_ms) == (0, 0)

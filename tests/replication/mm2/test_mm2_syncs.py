@@ -77,3 +77,9 @@ def test_st_07_only_the_newest_pair_of_a_partition_is_written():
     for _ in range(3):
         emitter.emit()
     assert cluster.written == [OffsetSync("orders", 0, 8, 8), OffsetSync("orders", 1, 1, 1)]
+
+
+def test_a_transformed_topic_has_no_pairs():
+    changed = [replace(each, transform="where") for each in (anchor(0, 0, 0), anchor(5, 5, 5))]
+    assert pair_of(*changed) is None
+    assert pair_of(anchor(0, 0, 0), anchor(5, 5, 5)) is not None

@@ -37,6 +37,7 @@ def test_the_same_topic_under_a_former_alias_is_told_with_both_names():
         pytest.param(replace(COPIED, topic="gone"), (), id="not at the source"),
         pytest.param(replace(COPIED, source=None), (), id="never copied"),
         pytest.param(COPIED, ("A->B", "X->B"), id="a flow of the file"),
+        pytest.param(replace(COPIED, flow="A-backfill->B"), (), id="a backfill of it"),
     ],
 )
 def test_nothing_is_told_about_other_copies(anchor, known):
@@ -46,3 +47,8 @@ def test_nothing_is_told_about_other_copies(anchor, known):
 def test_topics_without_ids_are_not_taken_for_the_same():
     theirs = {"orders": ""}
     assert told(replace(COPIED, source_topic_id=""), theirs=theirs) == []
+
+
+def test_a_backfill_copies_the_topics_of_its_stream_on_purpose():
+    selector = TopicSelector.for_flow(a_flow("A-backfill"), ("A-backfill", "B"))
+    assert list(former_flows("A-backfill->B", selector, THEIRS, [COPIED], ())) == []

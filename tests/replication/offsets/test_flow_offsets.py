@@ -250,6 +250,14 @@ def test_offsets_of_a_topic_that_is_gone_are_not_translated(side, topic):
     )
 
 
+def test_offsets_of_a_transformed_topic_are_not_translated():
+    pair = Pair(copied(3, transform="A->B.transform.orders/where"))
+    (answer,) = pair.ask(1).values()
+    assert (answer.offset, answer.exact) == (None, False)
+    assert answer.problem.startswith("cannot be translated: ")
+    assert "is transformed (A->B.transform.orders/where)" in answer.problem
+
+
 def test_a_topic_whose_id_is_unknown_is_taken_for_the_same():
     pair = Pair(copied(3, source_topic_id="", target_topic_id=""))
     assert pair.places(1) == [2]

@@ -479,6 +479,18 @@ def test_a_group_has_not_read_records_of_the_targets_clients_that_are_not_before
     assert opposite.asked == [(True, {COPY: {10}})]
 
 
+def test_a_flow_back_that_is_gone_says_nothing_of_groups_before_the_first_record_of_others():
+    """A failover: the state of the flow back is on the lost source."""
+    opposite = Opposite(0)
+    sync = a_sync(Offsets(50), Groups(g=at(10)), opposite=lambda: opposite)
+    opposite.back_to = {10: NOT_YET}
+    translated = sync.translated()
+    assert sync.desired(translated, {COPY: 1009}) == {"g": {}}
+    opposite.asked.clear()
+    assert sync.desired(translated, {COPY: 1010}) == {"g": at(1010, where=COPY)}
+    assert opposite.asked == []
+
+
 def test_a_flow_back_between_other_topics_says_nothing_of_a_group():
     opposite = Opposite(0)
     sync = a_sync(Offsets(50), Groups(g=at(10)), opposite=lambda: opposite)

@@ -23,6 +23,7 @@ from replication.settings.sections import (
     Selection,
     TopicCreation,
 )
+from replication.settings.transform_settings import DEAD_LETTER, TopicTransform, Written
 
 if TYPE_CHECKING:
     from replication.settings.sections import Flow
@@ -77,6 +78,14 @@ def test_what_is_switched_off_needs_no_right():
     )
     assert without["B: topic A.*"] == {"READ", "WRITE", "DESCRIBE_CONFIGS"}
     assert not any("cluster" in each for each in without)
+
+
+def test_dead_letters_of_a_transform_need_their_topic():
+    where = Written("true", "f:1: k")
+    letters = TopicTransform("orders", where=where, on_error=DEAD_LETTER)
+    topic = "B: topic isthmus-dead-letters.A.internal"
+    assert required(transforms=(letters,))[topic] == STATE
+    assert topic not in required(transforms=(TopicTransform("orders", where=where),))
 
 
 def test_rights_and_groups_are_asked_for_when_they_are_carried_over():

@@ -68,7 +68,9 @@ def test_only_records_that_are_copied_count_as_copied_before(start, skip):
     def leave_out_even(record: Record) -> Record | None:
         return record if record.offset % 2 else None
 
-    rest = reshape(batch, start=start, skip=skip, where=HERE, recast=leave_out_even)
+    rest = reshape(
+        batch, within=range(start, 1 << 62), skip=skip, where=HERE, recast=leave_out_even
+    )
     assert list(rest.offsets) == odd[skip:]
     assert rest.skipped == min(skip, len(odd))
     kept = decode(next(walk(memoryview(rest.batch)))) if rest.batch else []

@@ -15,6 +15,7 @@ from support.record_batches import GZIP, PLAIN, a_batch
 from replication.errors import CorruptBatch
 from replication.records.batch import LOG_APPEND_TIME, walk
 from replication.records.codec import (
+    MOST_RECORDS,
     coalesce,
     decode,
     encode,
@@ -103,7 +104,7 @@ def test_coalescing_keeps_content_order_and_codec(parts, codec):
 @given(contents, st.integers(0, 8), st.integers(0, 8), st.integers(0, 1000))
 def test_reshaping_leaves_what_comes_after_the_start_and_the_skipped(records, ahead, skip, base):
     batch = the(built(records, GZIP, base))
-    cut = reshape(batch, start=base + ahead, skip=skip, where="t-0")
+    cut = reshape(batch, within=range(base + ahead, 1 << 62), skip=skip, where="t-0")
     wanted = records[ahead:][skip:]
     assert len(cut.offsets) == len(wanted)
     assert cut.skipped == min(skip, len(records[ahead:]))
@@ -156,3 +157,20 @@ def test_numbers_of_any_size_are_read_back(value):
 def test_a_number_without_end_is_refused():
     with pytest.raises(CorruptBatch):
         read_varint(memoryview(b"\xff" * 11), 0)
+
+
+def test_a_batch_of_a_million_tiny_records_and_more_is_refused_before_it_takes_the_memory():
+    """A few kilobytes of gzip hold them; each would be an object of 150 bytes."""
+    count = MOST_RECORDS + 1
+    body = compress(GZIP, b"".join(b"\x0c\0\0\0\1\1\0" for _ in range(count)))
+    first = built([(0, None, b"", [])])
+    batch = bytearray(first[:61]) + body
+    batch[22] |= GZIP
+    struct.pack_into(">i", batch, 8, len(batch) - 12)
+    struct.pack_into(">i", batch, 23, count - 1)
+    struct.pack_into(">i", batch, 57, count)
+    struct.pack_into(">I", batch, 17, crc32c(bytes(batch[21:])))
+    (found,) = walk(memoryview(batch))
+    assert len(batch) < 100_000
+    with pytest.raises(CorruptBatch, match="1048577 records; 1048576 at most can be decoded"):
+        decode(found)

@@ -15,6 +15,7 @@ from replication.records.comparison_result import (
     Kind,
     Known,
     Limits,
+    Part,
     fingerprint,
 )
 
@@ -170,6 +171,13 @@ def test_a_record_that_moved_further_than_the_memory_is_still_a_fault(memory, fi
     assert counts(result) == finding
 
 
+def test_a_record_that_is_found_again_takes_no_memory_any_more():
+    """11 records are remembered for a while, but never more than four at a time."""
+    target = [0, 4, 5, 6, 1, 7, 9, 11, 12, 13, 14, 2, *range(15, 30)]
+    result = compare(stream(list(range(30))), stream(target), limits=Limits(memory=4))
+    assert counts(result) == {Kind.LOST: 3, Kind.OUT_OF_ORDER: 4}
+
+
 def test_the_nearest_agreement_counts_even_if_a_farther_one_is_seen_first():
     target = [*range(100, 110), 10, *range(110, 116), *range(10), *range(11, 30)]
     result = compare(stream(list(range(30))), stream(target))
@@ -261,6 +269,7 @@ RECORD = (b"k", b"v", [("h", b"1")], 7)
         pytest.param((b"k", None, [("h", b"1")], 7), id="tombstone"),
         pytest.param((b"k", b"", [("h", b"1")], 7), id="empty value"),
         pytest.param((b"k", b"v", [], 7), id="no header"),
+        pytest.param((b"k", b"v", [("i", b"1")], 7), id="header of another name"),
         pytest.param((b"k", b"v", [("h", None)], 7), id="header without value"),
         pytest.param((b"k", b"v", [("h", b"1"), ("h", b"1")], 7), id="header twice"),
         pytest.param((b"k", b"v", [("h", b"1")], 8), id="timestamp"),
@@ -270,6 +279,13 @@ RECORD = (b"k", b"v", [("h", b"1")], 7)
 def test_a_fingerprint_tells_contents_apart(other):
     assert fingerprint(*RECORD) != fingerprint(*other)
     assert fingerprint(*RECORD) == fingerprint(*RECORD)
+
+
+def test_a_fingerprint_has_64_bits():
+    """It is packed into as many, a million times."""
+    found = [fingerprint(b"k", str(n).encode(), [], None) for n in range(100)]
+    assert max(found) < 1 << 64
+    assert max(found) > 1 << 60, "and uses them"
 
 
 @pytest.mark.parametrize(
@@ -282,3 +298,17 @@ def test_a_fingerprint_tells_contents_apart(other):
 )
 def test_null_and_empty_are_different_contents(null, empty):
     assert fingerprint(*null) != fingerprint(*empty)
+
+
+def test_which_parts_of_a_record_differ_is_counted_where_that_is_asked():
+    source = [Fingerprint(n, n, (1, 2, 3, n)) for n in range(6)]
+    target = [*source]
+    target[2] = Fingerprint(2, 102, (1, 9, 3, 2))
+    target[4] = Fingerprint(4, 104, (8, 2, 7, 5))
+    result = compare(source, target)
+    assert {part: count for part, count in result.parts.items() if count} == {
+        Part.KEY: 1, Part.VALUE: 1, Part.HEADERS: 1, Part.TIMESTAMP: 1
+    }  # fmt: skip
+    finding = result.found[Kind.DIFFERENT]
+    assert finding.examples == [(2, 2), (4, 4)]
+    assert finding.differs == [(Part.VALUE,), (Part.KEY, Part.HEADERS, Part.TIMESTAMP)]

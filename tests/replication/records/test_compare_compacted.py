@@ -86,6 +86,12 @@ def test_a_record_in_flight_may_have_replaced_what_the_target_still_has(
     assert (apart(result), counts(result)) == (told, finding)
 
 
+def test_an_equal_record_on_the_target_is_no_reason_why_the_last_copied_one_lacks():
+    """b1 stands behind the first a1, so that one is there; the second was copied and lacks."""
+    result = judged("a1 b1 a1 a2", "a1 b1", Known(copied=3, source_end=4))
+    assert (apart(result), counts(result)) == ({Apart.IN_FLIGHT: 1}, {Kind.LOST: 1})
+
+
 def test_retention_deletes_from_compacted_topics_too():
     deleted = judged("a1 b1 c1", ". . c1", Known(target_deleted=2))
     assert (counts(deleted), apart(deleted)) == ({}, {Apart.DELETED_ON_TARGET: 2})

@@ -75,11 +75,25 @@ def test_without_a_tail_nothing_is_lost():
 
 
 def test_options_are_those_that_it_was_begun_with():
-    options = FailbackOptions(TailChoice.KEEP, "/x", SwitchoverOptions(50, 2, deny_writes=True))
-    assert FailbackOptions.of(Operation("A->B", "op", options=options.stored())) == options
+    moves = SwitchoverOptions(50, 2, deny_writes=True)
+    options = FailbackOptions(TailChoice.KEEP, "/x", moves, both_sides=True)
+    stored = options.stored()
+    assert FailbackOptions.of(Operation("A->B", "op", options=stored)) == options
+    del stored["both_sides"]  # as an older release wrote it
+    older = FailbackOptions.of(Operation("A->B", "op", options=stored))
+    assert older == replace(options, both_sides=False)
 
 
-@pytest.mark.parametrize("tail", TailChoice)
+def test_in_an_active_active_pair_nobody_moves():
+    one, both = (
+        [e.name for e in failback_steps("A->B", "B->A", FailbackOptions(both_sides=each))]
+        for each in (False, True)
+    )
+    assert one[-2:] == ["switch over", "close target"]
+    assert both == [*one[:-2], "set groups", "close target"]
+
+
+@pytest.mark.parametrize("tail", [TailChoice.MERGE, TailChoice.KEEP])
 @pytest.mark.parametrize("export", ["", "/x"])
 def test_the_steps_name_both_flows_and_what_becomes_of_the_tail(tail, export):
     steps = [e.name for e in failback_steps("A->B", "B->A", FailbackOptions(tail, export))]

@@ -236,3 +236,12 @@ def test_each_application_of_a_file_has_a_metrics_port_of_its_own():
         for config in [a_config(*flows).model_copy(update={"metrics": MetricsSettings(port=first)})]
     }
     assert ports == {9404: [9404, 9405], 0: [0, 0], None: [None, None]}
+
+
+def test_a_batch_flow_has_an_application_of_its_own_which_nobody_keeps_running():
+    config = a_config(a_flow("A", "B"), a_flow("C", "B").model_copy(update={"mode": "batch"}))
+    stream, batch = applications(config)
+    assert (stream.name, stream.flows) == ("B", ("A->B",))
+    assert (batch.name, batch.target, batch.flows, batch.is_batch) == ("C->B", "B", ("C->B",), True)
+    (decision,), _ = decide((batch,), {"C->B": look()}, Memory(1), NOW)
+    assert decision == Leave(batch, "a batch flow: it is not kept running")

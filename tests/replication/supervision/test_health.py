@@ -1,7 +1,10 @@
+from dataclasses import replace
+from datetime import timedelta
+
 import pytest
 
 from replication.model import Desired
-from replication.state import Anchor, FlowStatus
+from replication.state import Anchor, BatchRun, FlowStatus
 from replication.supervision.health import BEAT_STALE_MS, START_MS, Health, Seen, flow_health
 
 NOW = 1_000_000
@@ -12,12 +15,16 @@ def status(state: str = "RUNNING", **rest: object) -> FlowStatus:
     return FlowStatus("A->B", state, **values)
 
 
-def seen(**rest: object) -> Seen:
-    return Seen("A->B", "here", NOW, **{"status": status(), "driver": True, **rest})
-
-
 def anchor(state: str, reason: str = "", **rest: object) -> Anchor:
     return Anchor("A->B", "orders", 3, "A.orders", 1, 1, state=state, reason=reason, **rest)
+
+
+COPIED = (anchor("RUNNING"),)
+
+
+def seen(**rest: object) -> Seen:
+    defaults = {"status": status(), "driver": True, "anchors": COPIED}
+    return Seen("A->B", "here", NOW, **{**defaults, **rest})
 
 
 def test_a_flow_that_copies_all_its_partitions_is_well():
@@ -40,14 +47,8 @@ def test_a_flow_that_copies_all_its_partitions_is_well():
             id="the source is silent",
         ),
         pytest.param(
-            seen(status=status(partitions=0)),
-            "RUNNING",
-            "copies nothing: no topic of A matches the flow's patterns",
-            id="no topic matches",
-        ),
-        pytest.param(
             seen(status=status(partitions=0, reason="A shows no topics at all")),
-            "RUNNING",
+            "DEGRADED",
             "copies nothing: A shows no topics at all",
             id="no topic is visible",
         ),
@@ -75,8 +76,8 @@ def test_a_flow_that_copies_all_its_partitions_is_well():
         pytest.param(
             seen(status=status(beat_ms=NOW - BEAT_STALE_MS, reason="out of memory")),
             "DEAD",
-            "no driver: last status 15 s ago (process 7 on here, RUNNING); "
-            "last reason: out of memory",
+            "the driver's process runs, but hangs: last status 15 s ago (process 7 on here, "
+            "RUNNING); last reason: out of memory",
             id="the driver hangs",
         ),
         pytest.param(
@@ -194,17 +195,41 @@ def test_who_stopped_or_paused_a_flow_is_said():
 
 
 @pytest.mark.parametrize(
-    ("partitions", "reason"),
-    [(0, "its topics are planned"), (4, "its units begin 4 partitions")],
+    ("partitions", "anchors", "reason"),
+    [
+        pytest.param(0, (), "its topics are planned", id="no plan yet"),
+        pytest.param(0, COPIED, "its topics are planned", id="no plan yet, copied before"),
+        pytest.param(4, (), "its units begin 4 partitions", id="no unit has begun"),
+        pytest.param(
+            4, (anchor("SOURCE_DELETED"),), "its units begin 4 partitions", id="of gone topics only"
+        ),
+        pytest.param(4, (anchor("WAITING"),) * 4, "its units begin 4 partitions", id="claimed"),
+    ],
 )
-def test_a_driver_that_copies_no_partition_yet_is_starting(partitions, reason):
+def test_a_driver_that_copies_no_partition_yet_is_starting_however_long(
+    partitions, anchors, reason
+):
     young = status(partitions=partitions, started_ms=NOW - START_MS + 1)
-    assert flow_health(seen(status=young)) == Health("STARTING", healthy=False, reason=reason)
-    assert flow_health(seen(status=young, anchors=(anchor("RUNNING"),))).state == (
-        "RUNNING" if partitions else "STARTING"
+    assert flow_health(seen(status=young, anchors=anchors)) == Health(
+        "STARTING", healthy=False, reason=reason
     )
-    old = status(partitions=partitions, started_ms=NOW - START_MS)
-    assert flow_health(seen(status=old)).state == "RUNNING"
+    old = replace(young, started_ms=NOW - 97_500)
+    assert flow_health(seen(status=old, anchors=anchors)) == Health(
+        "STARTING", healthy=False, reason=f"{reason}, more than 60 s after the driver's start"
+    )
+    later = seen(status=replace(old, started_ms=NOW - 98_500), anchors=anchors)
+    assert flow_health(later) == flow_health(seen(status=old, anchors=anchors)), "told once"
+
+
+def test_a_driver_that_copies_a_partition_has_started():
+    assert flow_health(seen(status=status(started_ms=NOW - 100))).state == "RUNNING"
+
+
+def test_a_start_that_does_not_become_ready_ends_in_the_state_that_the_driver_says():
+    ended = status("DEGRADED", not_running=4, reason="B: not authorized", started_ms=NOW - 200_000)
+    assert flow_health(seen(status=ended, anchors=())) == Health(
+        "DEGRADED", healthy=False, reason="B: not authorized"
+    )
 
 
 def test_a_partition_that_was_only_claimed_yet_does_not_degrade_a_flow_that_starts():
@@ -229,15 +254,23 @@ def test_a_driver_that_waits_for_spark_is_starting_and_not_dead(driver, ago_ms, 
     assert flow_health(look).state == state
 
 
+def test_a_driver_that_starts_again_for_an_edited_file_is_not_dead():
+    ended = status("STARTING", beat_ms=NOW - 5_000, reason="an edit", starts_again=True)
+    health = flow_health(seen(driver=False, status=ended))
+    assert (health.state, health.reason) == ("STARTING", "an edit")
+    late = replace(ended, beat_ms=NOW - START_MS)
+    assert flow_health(seen(driver=False, status=late)).state == "DEAD"
+
+
 @pytest.mark.parametrize("state", ["SOURCE_DELETED", "SOURCE_DENIED", "NOT_SELECTED"])
 def test_of_a_topic_that_is_gone_the_drivers_status_says_whether_it_matters(state):
-    gone = anchor(state, "its copy is kept", at_ms=NOW, generation=0)
-    assert flow_health(seen(anchors=(gone,))).healthy
+    gone = (anchor(state, "its copy is kept", at_ms=NOW, generation=0), *COPIED)
+    assert flow_health(seen(anchors=gone)).healthy
     told = status("DEGRADED", reason="deleted at the source: orders")
-    assert flow_health(seen(status=told, anchors=(gone,))) == Health(
+    assert flow_health(seen(status=told, anchors=gone)) == Health(
         "DEGRADED", healthy=False, reason="deleted at the source: orders"
     )
-    ended = seen(status=status("DEGRADED", not_running=1), anchors=(gone,))
+    ended = seen(status=status("DEGRADED", not_running=1), anchors=gone)
     assert flow_health(ended).healthy, "that figure is of the epoch in which it was deleted"
 
 
@@ -249,3 +282,89 @@ def test_bl_226_a_damaged_batch_is_not_well_and_the_choice_is_named():
         healthy=False,
         reason=f"orders-3 is SOURCE_CORRUPT: {reason}; choose with `isthmus resolve`: skip",
     )
+
+
+def batch(run: BatchRun | None = None, **rest: object) -> Seen:
+    return seen(is_batch=True, run=run, **{"driver": False, "status": status("STOPPED"), **rest})
+
+
+RAN = BatchRun("A->B", 3, NOW - 90_000, NOW - 60_000, 1234)
+
+
+@pytest.mark.parametrize(
+    ("look", "state", "reason"),
+    [
+        pytest.param(batch(status=None), "IDLE", "a batch flow that has not run yet", id="new"),
+        pytest.param(
+            batch(RAN),
+            "IDLE",
+            "a batch flow; its last run ended 60 s ago: 1,234 records in 30 s",
+            id="between runs",
+        ),
+        pytest.param(
+            batch(RAN, status=status("STARTING"), driver=True),
+            "STARTING",
+            "the driver is starting",
+            id="a run begins",
+        ),
+        pytest.param(
+            batch(RAN, status=status("STOPPING", reason="ending the epoch"), driver=True),
+            "STOPPING",
+            "ending the epoch",
+            id="a run ends",
+        ),
+        pytest.param(batch(RAN, status=status(), driver=True), "RUNNING", "4 partitions", id="run"),
+        pytest.param(
+            batch(RAN, desired=Desired.PAUSE, desired_by="me"),
+            "PAUSED",
+            "paused by me; continue with `isthmus resume`",
+            id="paused",
+        ),
+    ],
+)
+def test_a_batch_flow_is_well_without_a_driver(look, state, reason):
+    assert flow_health(look) == Health(state, healthy=True, reason=reason)
+
+
+@pytest.mark.parametrize(
+    ("look", "state", "reason"),
+    [
+        pytest.param(
+            batch(RAN, status=status(beat_ms=NOW - 70_000)),
+            "FAILED",
+            "its last run was cut off 70 s ago; the next run continues where that ended",
+            id="killed",
+        ),
+        pytest.param(
+            batch(replace(RAN, problem="orders-0: LOST_RANGE", good_ms=NOW - 100_000)),
+            "FAILED",
+            "its last run ended 60 s ago and did not copy all: orders-0: LOST_RANGE; the last one "
+            "that did ended 100 s ago",
+            id="not all",
+        ),
+        pytest.param(
+            batch(RAN, status=status(not_running=1, state="DEGRADED", reason="x"), driver=True),
+            "DEGRADED",
+            "x",
+            id="a partition is halted",
+        ),
+    ],
+)
+def test_a_batch_flow_whose_run_did_not_copy_all_is_not_well(look, state, reason):
+    assert flow_health(look) == Health(state, healthy=False, reason=reason)
+
+
+@pytest.mark.parametrize(
+    ("run", "healthy"),
+    [
+        (None, False),
+        (replace(RAN, good_ms=NOW - 59_000), True),
+        (replace(RAN, good_ms=NOW - 61_000), False),
+    ],
+)
+def test_a_batch_flow_whose_last_good_run_is_too_old_is_not_well(run, healthy):
+    health = flow_health(batch(run, batch_max_age=timedelta(seconds=60)))
+    assert (health.state, health.healthy) == ("IDLE", healthy)
+    assert ("batch.max.age is 1m" in health.reason) is (run is None)
+    too_old = "longer ago than batch.max.age = 1m" in health.reason
+    assert too_old is (run is not None and not healthy)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from replication.model import FlowState, PartitionPlan, PartitionState, TopicPartition
-from replication.state import Anchor, FlowStatus, GroupPositions, Loss
+from replication.state import Anchor, FlowStatus, GroupPositions, Loss, Verification
 from replication.supervision.flow_figures import Copied, FlowCounters, FlowFigures, TaskFigures
 from replication.supervision.lag import FlowLag, PartitionLag, flow_lag
 from replication.supervision.metric_catalogue import ALL, Kind
@@ -197,8 +197,10 @@ def test_losses_are_counted_before_there_is_one():
 def test_tasks_and_epochs_are_counted():
     task = TaskFigures("group offsets").after(ok=True, took_ms=20, ended_ms=NOW)
     task = task.after(ok=False, took_ms=1500, ended_ms=NOW + 5000)
-    epoch = {"takeovers": 2, "cpu_s": 0.5, "at_least_once": 1}
-    found = reported(seen(tasks=(task,), tally=FlowCounters(1).plus(epoch).plus(epoch)))
+    epoch = {"takeovers": 2, "cpu_s": 0.5, "at_least_once": 1, "backed_off_to": 700}
+    epoch |= {"source_throttled_ms": 250, "target_throttled_ms": 1_500}
+    tally = FlowCounters(1).plus(epoch).plus(epoch)
+    found = reported(seen(tasks=(task,), tally=tally, disk_limit=900))
     assert {name: found[f"duty_{name}"]["group offsets",] for name in
             ("ok", "seconds", "timestamp_seconds", "runs_total", "failures_total")} == {
         "ok": False, "seconds": 1.5, "timestamp_seconds": NOW / 1000 + 5, "runs_total": 2,
@@ -207,13 +209,18 @@ def test_tasks_and_epochs_are_counted():
     names = "query_starts_total", "epochs_total", "takeovers_total", "copy_cpu_seconds_total"
     assert [found[name][()] for name in names] == [1, 2, 4, 1.0]
     assert found["partitions_at_least_once"] == {(): 1}
+    assert found["throttle_seconds_total"] == {("A",): 0.5, ("B",): 3.0}
+    assert found["backed_off_bytes_per_second"] == {("throttle",): 700, ("disk",): 900}
 
 
 def test_every_metric_is_in_the_catalogue_and_comes_about():
     loss = Loss("A->B", *USERS, "id", 3, PartitionState.LOST_RANGE, 5, "gone", NOW)
     figures = seen(
         tasks=(TaskFigures("heartbeats"),),
-        copied=replace(seen().copied, losses=(loss,), point=point()),
+        batch_good_ms=0,
+        copied=replace(
+            seen().copied, losses=(loss,), point=point(), verification=Verification("A->B")
+        ),
     )
     known = {each.name: each for each in ALL}
     found = set()
@@ -239,3 +246,17 @@ def test_partitions_of_a_topic_that_is_gone_are_counted_in_their_state(state, al
     assert all(labels[-1] == state for labels in gone)
     assert found["partitions_without_position"] == {(): 1}, "users; the others have none to reach"
     assert state not in {each for (each,) in found["losses_total"]}
+
+
+def test_when_all_was_last_equal_and_what_differed_since_is_published():
+    last = Verification("A->B", NOW, "different", NOW - 5_000, 100, 3)
+    found = reported(seen(copied=replace(seen().copied, verification=last)), "flow")
+    assert found["verified_timestamp_seconds"] == {(): (NOW - 5_000) / 1000}
+    assert found["verification_differences"] == {(): 3}
+    assert "verified_timestamp_seconds" not in reported(seen(), "flow")
+
+
+def test_the_last_run_of_a_batch_flow_that_copied_all_has_its_time():
+    assert reported(seen(batch_good_ms=5_000))["batch_timestamp_seconds"] == {(): 5.0}
+    assert reported(seen(batch_good_ms=0))["batch_timestamp_seconds"] == {(): 0.0}
+    assert "batch_timestamp_seconds" not in reported(seen())

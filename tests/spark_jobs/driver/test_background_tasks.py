@@ -145,3 +145,61 @@ def test_runs_are_counted_and_the_last_one_is_remembered():
     ]  # fmt: skip
     assert figures[-1].name == "task 0"
     assert figures[-1].ended_ms > 0
+
+
+def test_after_an_edit_a_task_is_due_by_its_new_interval_and_keeps_its_figures():
+    before, after, new = Counting(), Counting(), Counting()
+    flow = Flow(before)
+    flow.tick()
+    later = [BackgroundTask("task 0", EVERY / 5, after), BackgroundTask("other", EVERY, new)]
+    flow.tasks.replace(later)
+    flow.tick(0.5)
+    assert (before.runs, after.runs, new.runs) == (1, 0, 1)
+    flow.tick(0.5)
+    assert (before.runs, after.runs) == (1, 1)
+    flow.tick(0.1)
+    assert {each.name: each.runs for each in flow.tasks.figures()}["task 0"] == 2
+
+
+def test_a_run_that_an_edit_finds_is_not_doubled_and_is_given_back():
+    go, begun, after = threading.Event(), threading.Event(), Counting()
+
+    def slow():
+        begun.set()
+        assert go.wait(10)
+        return "done"
+
+    with ThreadPoolExecutor() as pool:
+        flow = Flow(slow, pool=pool)
+        flow.tick()
+        assert begun.wait(10)
+        (running,) = flow.tasks.replace([BackgroundTask("task 0", EVERY, after)])
+        flow.tick(EVERY.total_seconds())
+        assert after.runs == 0
+        go.set()
+        assert running.result(10).summary == "done"
+        flow.tick(EVERY.total_seconds())
+    assert after.runs == 1
+    assert flow.reports[0].summary == "done"
+
+
+def test_a_task_that_is_asked_to_run_again_has_done_so_only_by_a_run_that_began_after_that():
+    may_end = threading.Event()
+    run = Counting()
+
+    def wait_and_run():
+        may_end.wait(10)
+        return run()
+
+    with ThreadPoolExecutor(1) as pool:
+        flow = Flow(wait_and_run, pool=pool)
+        flow.tick()
+        flow.tasks.hasten()
+        may_end.set()
+        while not run.runs:
+            pool.submit(int).result(10)
+        flow.tick()  # collects the run that began before, and begins another one
+        assert not flow.tasks.has_run_again
+        pool.submit(int).result(10)
+        flow.tick()
+        assert (flow.tasks.has_run_again, run.runs) == (True, 2)

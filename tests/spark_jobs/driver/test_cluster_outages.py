@@ -10,11 +10,13 @@ from structlog.testing import capture_logs
 from support.builders import a_flow
 
 from replication.errors import ClusterRejected, ClusterUnavailable, EnvironmentProblem
+from spark_jobs.budget.disk_limit import DiskLimit
 from spark_jobs.driver import driver_loop
 from spark_jobs.driver import flow_driver as flow_module
 from spark_jobs.driver.driver_loop import Driver
-from spark_jobs.driver.flow_driver import FlowDriver
+from spark_jobs.driver.flow_driver import Beside, FlowDriver
 from spark_jobs.process.spark_session import block_directories
+from spark_jobs.transform.flow_transforms import FlowTransforms
 
 
 @pytest.fixture
@@ -67,6 +69,13 @@ def test_bl_125_a_driver_whose_spark_has_lost_its_files_ends_to_be_started_again
     assert driving.exits == [f"Spark's files were deleted in {tmp_path}"]
 
 
+# Of an epoch in which nothing happened.
+FIGURES = {
+    "not_running": 0, "outcome": None, "takeovers": 0, "cpu_s": 0.1, "at_least_once": 0,
+    "source_throttled_ms": 0, "target_throttled_ms": 0, "backed_off_to": 0,
+}  # fmt: skip
+
+
 class AnEpoch:
     """A query that runs the same epoch for ever."""
 
@@ -78,17 +87,21 @@ class AnEpoch:
     def epoch(self) -> tuple[int, int] | None:
         return self.running
 
-    def figures(self) -> None:
-        return None
+    told: dict | None = None  # the figures of the epoch before
+
+    def figures(self) -> dict | None:
+        return self.told
 
 
 @pytest.fixture
 def flow(monkeypatch) -> FlowDriver:
     """Return a flow that is copying, on a clock that stands still: ``flow.clock``."""
     topic_watcher = SimpleNamespace(missing_state_topic="", partitions=("some",), number=1)
+    topic_watcher.copied = topic_watcher.partitions
     topic_watcher.space_problem = str
     lease = SimpleNamespace(clusters=SimpleNamespace(accepted=""))
-    made = FlowDriver(a_flow(), lease, topic_watcher, None, None)
+    beside = Beside(None, FlowTransforms(a_flow(), None), SimpleNamespace(limit=DiskLimit()))
+    made = FlowDriver(a_flow(), lease, topic_watcher, None, beside)
     made.query, made.clock = AnEpoch(), [1000.0]
     monkeypatch.setattr(flow_module.time, "monotonic", lambda: made.clock[0])
     made._watch()
@@ -137,9 +150,18 @@ def test_who_was_frozen_for_an_hour_has_not_waited_for_an_hour(flow):
 def test_without_slots_an_epoch_only_waits(flow):
     pass_time(flow, 151)
     assert not flow.stalls(has_slots=lambda: False)
+    assert flow.slot_shortage.startswith("its units wait: Spark has fewer slots")
     assert not stalls(flow), "its time limit starts again"
     pass_time(flow, 152)
     assert stalls(flow)
+
+
+def test_units_that_have_slots_again_end_the_shortage(flow):
+    pass_time(flow, 151)
+    flow.stalls(has_slots=lambda: False)
+    flow.query.figures = lambda: {**FIGURES, "units": 0}
+    flow._watch()
+    assert flow.slot_shortage == ""
 
 
 def test_an_epoch_is_given_its_time_from_the_start_of_its_query_on(flow):
@@ -155,7 +177,7 @@ def test_an_epoch_is_given_its_time_from_the_start_of_its_query_on(flow):
 
 
 def test_no_epoch_is_expected_while_there_is_nothing_to_copy(flow):
-    flow._topic_watcher.partitions = ()
+    flow._topic_watcher.partitions = flow._topic_watcher.copied = ()
     pass_time(flow, 200)
     assert not stalls(flow)
     flow._topic_watcher.partitions = ("some",)
@@ -194,3 +216,18 @@ def test_bl_232_why_spark_does_not_start_is_in_the_status_of_each_flow(driving):
     with pytest.raises(EnvironmentProblem), driving._reasons_in_status():
         raise EnvironmentProblem("starting Java for Spark: it exited")
     assert said == [{"state": "FAILED", "reason": "starting Java for Spark: it exited"}] * 2
+
+
+def test_a_flow_that_is_throttled_says_by_whom_and_no_more_when_it_is_not(flow):
+    lease = SimpleNamespace(missing_guarantees="", probe_problem="", clusters=flow.lease.clusters)
+    flow.lease, flow._mode_notice = lease, lambda *_, **__: ""
+    flow._topic_watcher.remark, flow._topic_watcher.absent = "", ()
+    flow.query.told = FIGURES | {"target_throttled_ms": 9_000, "backed_off_to": 100_000}
+    flow._watch()
+    assert flow._notice().startswith("B throttled it for 9.0 s in the last epoch")
+    flow.query.told = FIGURES
+    flow._watch()
+    assert flow._notice() == ""
+    flow._disks.limit = DiskLimit(70_000, "the disk of B's broker 1 fills")
+    assert flow._notice() == "the disk of B's broker 1 fills"
+    assert flow._tally.target_throttle_s == 9.0

@@ -7,6 +7,7 @@ from support.builders import a_flow
 from support.memory_topics import StoredRecords
 
 from replication.model import Desired, FlowState
+from replication.settings.transform_settings import DEAD_LETTER, STOP, TopicTransform, Written
 from replication.state import (
     PRODUCERS_TOPIC,
     Anchor,
@@ -99,3 +100,24 @@ def test_an_answer_ends_the_wait_for_a_desired_state_that_is_gone(monkeypatch):
     monkeypatch.setattr(lease, "_tail", Tail(Intent("A->B", "run")))
     lease.poll()
     assert (lease.desired, lease.is_desired_lost) == (Desired.RUN, False)
+
+
+@pytest.mark.parametrize("on_error", [STOP, DEAD_LETTER])
+def test_the_topic_for_dead_letters_of_a_transform_is_there_before_its_first_batch(on_error):
+    class Clusters:
+        def require_target(self) -> None:
+            pass
+
+    class Made(Store):
+        made = ()
+
+        def ensure_topics(self, source: str) -> None:
+            self.made = (*self.made, source)
+
+        def ensure_dead_letters(self, source: str) -> None:
+            self.made = (*self.made, f"letters of {source}")
+
+    transform = TopicTransform("orders", where=Written("true", "f:1: k"), on_error=on_error)
+    store, flow = Made({}), a_flow().model_copy(update={"transforms": (transform,)})
+    FlowLease(flow, store, Clusters()).prepare()
+    assert store.made == (("A", "letters of A") if on_error == DEAD_LETTER else ("A",))

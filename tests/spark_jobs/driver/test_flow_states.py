@@ -12,6 +12,7 @@ READY = {"planned": True, "partitions": 4}
     [
         pytest.param({}, Step.NOTHING, id="nothing is known yet"),
         pytest.param(READY, Step.START, id="ready"),
+        pytest.param({**COPYING, "hands_over": True}, Step.DRAIN, id="another number of units"),
         pytest.param({**READY, "rested": False}, Step.NOTHING, id="resting after a failure"),
         pytest.param({**READY, "slot_shortage": "slots"}, Step.NOTHING, id="too few slots"),
         pytest.param({**READY, "ending": True}, Step.NOTHING, id="the driver ends"),
@@ -99,6 +100,24 @@ def test_the_next_step(now, step):
             id="the topics are being created",
         ),
         pytest.param(
+            {**COPYING, "partitions": 0},
+            FlowState.STARTING,
+            "the target has none of the topics yet",
+            id="the last topic has gone",
+        ),
+        pytest.param(
+            {**COPYING, "partitions": 0, "at_risk": "topic x loses state"},
+            FlowState.DEGRADED,
+            "topic x loses state",
+            id="nothing to copy, and the policy of a state topic was changed",
+        ),
+        pytest.param(
+            {**COPYING, "slot_shortage": "lost executors", "problem": "old"},
+            FlowState.DEGRADED,
+            "lost executors",
+            id="its units wait for slots",
+        ),
+        pytest.param(
             {**COPYING, "gap": "no topic matches later yet"},
             FlowState.RUNNING,
             "no topic matches later yet",
@@ -135,3 +154,14 @@ def test_the_next_step(now, step):
 )
 def test_the_state_that_an_operator_sees(now, state, reason):
     assert flow_state(Situation(**now)) == (state, reason)
+
+
+def test_a_driver_that_starts_again_for_an_edit_says_so_and_keeps_a_pause():
+    ends = {"ending": True, "restart": "the file was edited: metrics.*"}
+    assert flow_state(Situation(**ends)) == (
+        FlowState.STARTING,
+        "the driver starts again: the file was edited: metrics.*",
+    )
+    assert flow_state(Situation(**ends, desired=Desired.PAUSE))[0] is FlowState.PAUSED
+    assert flow_state(Situation(**ends, desired=Desired.STOP))[0] is FlowState.STOPPED
+    assert flow_state(Situation(**{**COPYING, **ends}))[0] is FlowState.STOPPING

@@ -13,10 +13,11 @@ from support.builders import a_config, a_flow
 from support.full_disk import Disk
 
 from spark_jobs import replicate
-from spark_jobs.driver.flow_driver import FlowDriver
+from spark_jobs.driver.flow_driver import Beside, FlowDriver
 from spark_jobs.planning.topic_watcher import TopicWatcher
 from spark_jobs.process.appdir import AppDir, FlowDir, read_json
 from spark_jobs.process.jvm import DIED
+from spark_jobs.transform.flow_transforms import FlowTransforms
 
 
 @pytest.fixture
@@ -36,7 +37,13 @@ def flow(tmp_path) -> FlowDriver:
         starts.append(attempt)
         return SimpleNamespace(epoch=lambda: None, alive=lambda: True)
 
-    made = FlowDriver(a_flow(), lease, TopicWatcher(a_flow(), directory, None), starter, None)
+    made = FlowDriver(
+        a_flow(),
+        lease,
+        TopicWatcher(a_flow(), directory, None),
+        starter,
+        Beside(None, FlowTransforms(a_flow(), None), None),
+    )
     made.starts, made.directory = starts, directory
     return made
 
@@ -95,13 +102,14 @@ def test_bl_236_a_plan_that_was_not_written_is_written_when_there_is_space(tmp_p
 def test_bl_236_a_driver_that_starts_without_space_is_started_again(tmp_path, disk, capsys):
     config = a_config()
     disk.fill()
-    assert replicate._drive(config, config.flows, AppDir.of(tmp_path, "B")) == DIED
+    reading, directory = SimpleNamespace(config=config), AppDir.of(tmp_path, "B")
+    assert replicate._drive(None, reading, config.flows, directory) == DIED
     assert f"no space in {tmp_path / 'apps' / 'B'}" in "".join(capsys.readouterr())
 
 
 def test_bl_236_a_log_without_space_ends_no_driver():
     code = (
-        "import structlog; from spark_jobs import replicate; replicate._log_plainly()\n"
+        "import structlog; from spark_jobs.process import logs; logs.configure_logs()\n"
         "structlog.get_logger().info('epoch', records=7)\n"
         "print('alive')"
     )

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import shutil
 from concurrent.futures import Future
+from dataclasses import replace
 
 import pytest
 from structlog.testing import capture_logs
 from support.builders import a_flow
 
 from replication.errors import ClusterUnavailable, WrongCluster
+from replication.provenance.routes import Routes
 from replication.state import AbsentTopic
 from spark_jobs.planning.flow_planner import FlowPlan
 from spark_jobs.planning.topic_watcher import TopicWatcher
+from spark_jobs.planning.unit_template import template
 from spark_jobs.process.appdir import FlowDir, read_json
+from spark_jobs.source.data_source import with_settings
 
 GAP = "0 of 3 visible topics match order-.*; near: orders-us, orders-eu"
 
@@ -131,3 +135,37 @@ def test_bl_223_a_wrong_cluster_is_one_until_a_plan_succeeds(tmp_path):
         looks(made, 1)
         seen.append((made.wrong_cluster, made.problem))
     assert seen == [("A is B", "A is B"), ("A is B", "A is silent"), ("", "")]
+
+
+def test_an_edit_is_planned_by_the_new_planner_and_gives_units_their_settings(tmp_path):
+    made = topic_watcher(tmp_path, FlowPlan(gap="before"), FlowPlan(gap="old"))
+    looks(made, 1)
+    made._look_at = 0.0
+    made.look({})  # begins by the former planner
+    settings = template(a_flow(), 1, Routes.of((), {}))
+    planned: Future[FlowPlan] = Future()
+    planned.set_result(FlowPlan(gap="edited"))
+    made.follow(a_flow(), lambda: planned, settings)
+    assert made.number == 2
+    assert read_json(FlowDir(tmp_path).plan)["number"] == 2
+    assert (
+        with_settings(replace(settings, stamps=True), read_json(FlowDir(tmp_path).plan)["settings"])
+        == settings
+    )
+    made.look({})
+    made.look({})
+    assert made.gap == "edited"
+    made.follow(a_flow(), lambda: planned, settings)
+    assert made.number == 2, "equal settings end no epoch"
+
+
+def test_a_limit_is_written_for_the_next_epoch_and_ends_none(tmp_path):
+    made = topic_watcher(tmp_path, FlowPlan())
+    made.limit(90)
+    assert read_json(made._directory.plan) is None, "there is no plan yet"
+    looks(made, 1)
+    assert read_json(made._directory.plan)["limit"] == 90
+    number = made.number
+    made.limit(0)
+    assert read_json(made._directory.plan)["limit"] == 0
+    assert made.number == number

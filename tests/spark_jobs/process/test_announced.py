@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import pytest
 from structlog.testing import capture_logs
@@ -64,6 +65,7 @@ def test_the_driver_announces_before_it_starts_spark(tmp_path, monkeypatch):
 
     monkeypatch.setattr(replicate, "launch", launch)
     config = a_config().model_copy(update={"warnings": (WARNING,)})
+    reading, directory = SimpleNamespace(config=config), AppDir.of(tmp_path, "B")
     with capture_logs() as logs, pytest.raises(Started):
-        replicate._drive(config, config.flows, AppDir.of(tmp_path, "B"))
+        replicate._drive(None, reading, config.flows, directory)
     assert WARNING in [each["event"] for each in logs]

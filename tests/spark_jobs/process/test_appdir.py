@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
+
 import pytest
 
-from spark_jobs.process.appdir import FlowDir, read_json, write_json
+from spark_jobs.process.appdir import AppDir, FlowDir, read_json, write_json
 
 
 @pytest.mark.parametrize("found", [b"", b'{"number": 3, "ru', b"\x00" * 40, b"[]", b"\xff\xfe"])
@@ -25,3 +28,13 @@ def test_bl_054_bl_125_no_query_reads_what_another_one_left_in_its_checkpoint(tm
         (checkpoint / "offsets" / "0").write_text("")  # cut short
         seen.add(checkpoint)
     assert len(seen) == 3
+
+
+def test_the_lock_file_is_replaced_as_a_whole_however_often_it_is_written(tmp_path):
+    directory = AppDir(tmp_path / "apps" / "B")
+    with directory.locked() as lock:
+        lock.write(generations={"A->B": 7})
+        lock.write(generations={})
+        found = json.loads((directory.root / "driver.lock").read_text())
+    assert found["generations"] == {}
+    assert found["pid"] == os.getpid()

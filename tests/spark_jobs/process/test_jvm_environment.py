@@ -52,6 +52,13 @@ def _without_foreign_variables(monkeypatch) -> None:
     monkeypatch.setattr(os, "environ", there)
 
 
+def test_python_processes_of_spark_do_not_import_it_from_its_archive_without_compiled_files(
+    monkeypatch,
+):
+    _without_foreign_variables(monkeypatch)
+    assert "SPARK_HOME" not in jvm_environment(Path("/x"))
+
+
 def test_bl_239_what_is_left_out_is_logged_once_with_where_to_set_it(monkeypatch):
     _without_foreign_variables(monkeypatch)
     monkeypatch.setenv("SPARK_CONF_DIR", "/etc/spark")
@@ -62,7 +69,7 @@ def test_bl_239_what_is_left_out_is_logged_once_with_where_to_set_it(monkeypatch
     assert [(each["variables"], each["instead"][:12]) for each in logs] == [
         ("MASTER, SPARK_CONF_DIR", "spark.conf.*")
     ]
-    assert not {"MASTER", "SPARK_CONF_DIR"} & jvm_environment(HOME, Path("/x")).keys()
+    assert not {"MASTER", "SPARK_CONF_DIR"} & jvm_environment(Path("/x")).keys()
 
 
 def test_bl_232_a_user_without_a_name_gets_one_and_a_home(monkeypatch):
@@ -74,7 +81,7 @@ def test_bl_232_a_user_without_a_name_gets_one_and_a_home(monkeypatch):
         monkeypatch.delenv(name, raising=False)
     name = str(os.getuid())
     assert user_options(HOME) == [f"-Duser.name={name}", "-Duser.home=/spark"]
-    assert jvm_environment(HOME, Path("/x"))["SPARK_USER"] == name
+    assert jvm_environment(Path("/x"))["SPARK_USER"] == name
 
 
 def test_a_user_with_a_name_and_a_home_keeps_them(monkeypatch, tmp_path):
@@ -86,7 +93,7 @@ def test_a_user_with_a_name_and_a_home_keeps_them(monkeypatch, tmp_path):
     (tmp_path / "file").touch()
     Known.pw_dir = str(tmp_path / "file")
     assert user_options(HOME) == ["-Duser.home=/spark"]
-    assert "SPARK_USER" not in jvm_environment(HOME, Path("/x"))
+    assert "SPARK_USER" not in jvm_environment(Path("/x"))
 
 
 def test_a_placeholder_may_name_a_variable_that_is_left_out(monkeypatch):
@@ -102,7 +109,7 @@ def test_a_placeholder_may_name_a_variable_that_is_left_out(monkeypatch):
         "location": "${env:SPARK_HOME}/trusted.p12",
     }
     leave_out_foreign_variables({"spark.master": "local"})
-    workers = jvm_environment(HOME, Path("/x"))
+    workers = jvm_environment(Path("/x"))
     monkeypatch.setattr(os, "environ", workers)
     assert "SPARK_KAFKA_PASSWORD" not in workers
     assert resolve_all(props) == {"password": "hush", "location": "/stores/trusted.p12"}

@@ -45,9 +45,8 @@ def test_a_loop_that_goes_on_is_left_alone(silence, monkeypatch):
 
 HUNG_DRIVER = """
 from types import SimpleNamespace
-from spark_jobs import replicate
 from spark_jobs.driver import driver_loop
-from spark_jobs.process import loop_watchdog
+from spark_jobs.process import logs, loop_watchdog
 import threading
 
 class HangingJvm:
@@ -64,12 +63,13 @@ class Flow:
     def stalls(self, **_):
         return False
 
-replicate._log_plainly()
+logs.configure_logs()
 driver_loop.LoopWatchdog = lambda die: loop_watchdog.LoopWatchdog(die, checks=3, check_s=0.1)
 driver_loop._TICK_S = 0.02
 driver = driver_loop.Driver.__new__(driver_loop.Driver)
 driver._flows, driver._ending, driver._exposition, driver._spark = [Flow()], False, None, None
-driver._blocks, driver._dump_classes = (), lambda jvm: None
+driver._blocks, driver._batch, driver._dump_classes = (), None, lambda jvm: None
+driver._follow = lambda: None
 driver._loop(HangingJvm())
 """
 

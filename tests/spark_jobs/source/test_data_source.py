@@ -6,8 +6,15 @@ import pytest
 
 from replication.copier.spec import UnitReport, UnitSpec
 from replication.model import PartitionPlan, TopicPartition
+from replication.settings.copy_settings import CopySettings
 from spark_jobs.process.appdir import FlowDir, read_json
-from spark_jobs.source.data_source import TEMPLATE, IsthmusSource, options, write_plan
+from spark_jobs.source.data_source import (
+    TEMPLATE,
+    EpochSettings,
+    IsthmusSource,
+    options,
+    write_plan,
+)
 from spark_jobs.source.unit_task import guarded
 
 TEMPLATE_SPEC = UnitSpec(
@@ -122,3 +129,29 @@ def test_a_unit_that_raises_becomes_a_report():
         not_running=2,
         outcome="internal error: ValueError: unit 0 is of no use",
     )
+
+
+def test_edited_settings_are_in_the_next_epoch_and_no_client_is_written(directory):
+    planner = reader(directory, units=1)
+    edited = replace(TEMPLATE_SPEC, copying=CopySettings(bytes_per_second=7), stamps=True)
+    write_plan(directory, 1, plans(0), run=True)
+    (before,) = planner.partitions(planner.initialOffset(), planner.latestOffset())
+    write_plan(directory, 2, plans(0), run=True, settings=EpochSettings(edited))
+    (after,) = planner.partitions({}, planner.latestOffset())
+    assert before.spec.copying == TEMPLATE_SPEC.copying
+    assert after.spec == replace(edited, epoch=2, partitions=plans(0))
+    assert "secret" not in directory.plan.read_text()
+
+
+@pytest.mark.parametrize(
+    ("budget", "limit", "of_a_unit"),
+    [(0, 0, 0), (0, 90, 45), (30, 90, 30), (60, 90, 45), (60, 0, 60)],
+)
+def test_a_limit_of_all_units_is_shared_and_the_lower_one_counts(
+    directory, budget, limit, of_a_unit
+):
+    planner = reader(directory, units=2)
+    settings = replace(TEMPLATE_SPEC, copying=CopySettings(bytes_per_second=budget))
+    write_plan(directory, 1, plans(0, 1), run=True, settings=EpochSettings(settings, limit))
+    tasks = planner.partitions({}, planner.latestOffset())
+    assert {each.spec.copying.bytes_per_second for each in tasks} == {of_a_unit}

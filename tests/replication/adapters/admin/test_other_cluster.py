@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from replication.adapters.admin.kafka_admin import KafkaAdmin
@@ -45,3 +47,14 @@ def test_a_client_that_knows_no_cluster_asks_nothing_more():
     admin.require_same()
     with admin._doing("reading"):
         pass
+
+
+def test_a_client_that_reached_another_cluster_is_made_anew(monkeypatch):
+    """It has learned that cluster's brokers, and would ask them for ever."""
+    admin, heard = KafkaAdmin(NOWHERE, verify=KNOWN.verify_source), ["id-a", "id-b"]
+    monkeypatch.setattr(admin, "_cluster", lambda _: SimpleNamespace(cluster_id=heard.pop(0)))
+    admin._clients._client = held = object()
+    assert admin.cluster_id() == "id-a"
+    assert admin._clients._client is held
+    assert admin.cluster_id() == "id-b"
+    assert admin._clients._client is None

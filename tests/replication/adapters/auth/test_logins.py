@@ -1,5 +1,8 @@
 """A refused login is tried again: later with the same settings, at once with other ones."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from replication.adapters.auth import logins as module
@@ -52,3 +55,55 @@ def test_other_settings_are_tried_at_once(broker):
     with pytest.raises(ClusterUnavailable):
         logins.attempt(settings, broker.log_in)
     assert logins.attempt({"password": "new"}, broker.log_in) == "new"
+
+
+class Read(dict):
+    """Settings whose login is shared."""
+
+    def __init__(self, login, password):
+        super().__init__(password=password)
+        self.login = login
+
+
+def test_clients_that_log_in_in_the_same_way_share_the_pauses_which_grow_to_a_minute(broker):
+    clients = [(Logins(), Read("shared-1", "wrong")) for _ in range(5)]
+    for _ in range(600):
+        for logins, settings in clients:
+            with pytest.raises(ClusterRejected, match="authenticating at b:1: refused"):
+                logins.attempt(settings, broker.log_in)
+        broker.now += 0.5
+    assert [each - 100 for each in broker.asked] == [0, 1, 3, 7, 15, 31, 63, 123, 183, 243]
+
+
+def test_where_one_broker_refuses_and_another_does_not_the_pauses_grow_too(broker):
+    login = module.login_of(Read("shared-2", "old"))
+    times = []
+    while broker.now < 220:
+        login.attempt(lambda: True)
+        login.refuse(ClusterRejected("of another broker"))
+        times.append(broker.now - 100)
+        while not _may_try(login):
+            broker.now += 0.5
+    assert times == [0, 1, 3, 7, 15, 31, 47, 63, 79, 95, 111]
+
+
+def _may_try(login):
+    try:
+        return login.attempt(lambda: True)
+    except ClusterRejected:
+        return False
+
+
+def test_at_the_start_one_client_tries_and_the_others_wait_for_the_outcome():
+    settings, begun, asked = Read("shared-3", "wrong"), threading.Event(), []
+
+    def log_in(_):
+        asked.append(1)
+        begun.wait(5)
+        raise ClusterRejected("refused")
+
+    with ThreadPoolExecutor(8) as pool:
+        found = [pool.submit(Logins().attempt, settings, log_in) for _ in range(8)]
+        begun.set()
+    assert {str(each.exception()) for each in found} == {"refused"}
+    assert len(asked) == 1

@@ -21,6 +21,7 @@ def test_the_archive_of_classes_is_used_where_a_start_is_to_be_quick(
         archive.touch()
     options = jvm_options("256m", quick=quick, archive=archive)
     assert (f"-XX:SharedArchiveFile={archive}" in options) == used
+    assert ("-XX:ArchiveRelocationMode=0" in options) == used
 
 
 def test_no_cluster_id_looks_like_an_option():

@@ -12,6 +12,7 @@ from support.full_disk import Disk
 from replication.adapters.local.files import (
     make_private,
     open_private,
+    shorten_log,
     space_problem,
     write_whole,
 )
@@ -143,3 +144,16 @@ def test_bl_236_why_a_directory_takes_no_file_is_one_line(tmp_path, disk, proble
     disk.free()
     assert space_problem(tmp_path) == ""
     assert not list(tmp_path.iterdir())
+
+
+def test_bl_236_a_log_that_cannot_be_moved_aside_leaves_no_half_of_it(tmp_path, monkeypatch):
+    monkeypatch.setattr("replication.adapters.local.files._LOG_BYTES", 10)
+    log = tmp_path / "driver.log"
+    log.write_text("a line of a log")
+    disk = Disk(tmp_path, monkeypatch)
+    disk.fill()
+    shorten_log(log)
+    assert [each.name for each in tmp_path.iterdir()] == ["driver.log"]
+    disk.free()
+    shorten_log(log)
+    assert (log.read_text(), log.with_suffix(".log.1").read_text()) == ("", "a line of a log")

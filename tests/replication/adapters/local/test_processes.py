@@ -14,7 +14,14 @@ import pytest
 from support.own_surface import open_to_others
 
 from replication.adapters.local.process_tree import below, kill
-from replication.adapters.local.processes import Process, began, recall, remember, spawn
+from replication.adapters.local.processes import (
+    Process,
+    began,
+    description,
+    recall,
+    remember,
+    spawn,
+)
 
 SLEEP = "import time; time.sleep(600)"
 FIRST_THREAD_ENDS = """\
@@ -126,3 +133,13 @@ def test_children_of_children_are_found_with_their_parents_and_commands():
         child.wait(20)
     assert below(child.pid) == []
     kill(grandchild.pid)
+
+
+def test_a_process_whose_exec_is_not_over_is_described_when_it_is(monkeypatch):
+    asked, real = [], psutil.Process.cmdline
+    monkeypatch.setattr(
+        psutil.Process, "cmdline", lambda each: real(each) if asked.append(1) or asked[5:] else []
+    )
+    with python(SLEEP) as child:
+        found = description(Process(child.pid, began(child.pid)))
+    assert found["command"] == [sys.executable, "-c", SLEEP]

@@ -50,9 +50,9 @@ def write(cluster: MemoryCluster, *records: Stored, topic: str = anchors_topic("
 def test_the_newest_anchor_counts_and_losses_stay(cluster, reader):
     write(cluster, *(replace(ANCHOR, records=number) for number in range(3)), LOSS)
     write(cluster, replace(ANCHOR, flow="A->C", partition=1), replace(LOSS, flow="A->C"))
-    assert reader.look() == ({HERE: replace(ANCHOR, records=2)}, (LOSS,), ())
+    assert reader.look() == ({HERE: replace(ANCHOR, records=2)}, (LOSS,), (), None)
     write(cluster, replace(ANCHOR, records=7))
-    assert reader.look() == ({HERE: replace(ANCHOR, records=7)}, (LOSS,), ())
+    assert reader.look() == ({HERE: replace(ANCHOR, records=7)}, (LOSS,), (), None)
 
 
 def test_only_the_newest_record_of_a_key_is_decoded(cluster, reader, monkeypatch):
@@ -74,5 +74,5 @@ def test_offsets_of_selected_groups_are_read_where_groups_are_synced(cluster, mo
     point = OffsetPoint("A->B", "t", 0, 1)
     others = replace(shop, group="other"), replace(shop, flow="A->C"), point
     write(cluster, replace(shop, positions=()), shop, *others, topic=offsets_topic("A"))
-    assert reader.look() == ({HERE: ANCHOR}, (), (shop,) if synced else ())
+    assert reader.look() == ({HERE: ANCHOR}, (), (shop,) if synced else (), None)
     reader._loop.close()

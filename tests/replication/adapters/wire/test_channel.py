@@ -237,3 +237,29 @@ def test_a_callback_may_close_the_connection_while_more_responses_are_there():
         assert peer.got == [("b", None, "connection to b1:9092: closed")]
 
     with_peer(check)
+
+
+def test_a_broker_that_throttles_is_left_alone_for_as_long_and_answers_that_much_later():
+    """KIP-219: it reads no request meanwhile, also none of those that were sent before."""
+
+    async def check(peer: Peer) -> None:
+        peer.ask("a", timeout_s=30)
+        began = time.monotonic()
+        assert peer.channel.pause_s(began) <= 0
+        peer.channel.throttle(4_000, began)
+        peer.channel.throttle(1_000, began)  # a shorter one ends none
+        assert peer.channel.pause_s(began + 1) == pytest.approx(3)
+        assert not peer.channel.overdue(began + 34)
+        assert peer.channel.overdue(began + 36)
+
+    with_peer(check)
+
+
+@pytest.mark.parametrize(("told_ms", "obeyed_s"), [(2**31 - 1, 300), (-5, 0)])
+def test_no_broker_silences_us_for_longer_than_five_minutes_at_once(told_ms, obeyed_s):
+    async def check(peer: Peer) -> None:
+        began = time.monotonic()
+        peer.channel.throttle(told_ms, began)
+        assert max(0, peer.channel.pause_s(began)) == obeyed_s
+
+    with_peer(check)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import socket
 import time
 from types import SimpleNamespace
 
 import pytest
 
-from replication.adapters.auth import client_settings
+from replication.adapters.auth import client_settings, logins
 from replication.adapters.auth.client_config import to_kafka_python
 from replication.adapters.wire import channel as channel_module
 from replication.adapters.wire import connections as module
@@ -30,6 +31,7 @@ class Lives(list[float]):
     far: list[socket.socket]
     asked: list[tuple]
     refuse = 0
+    problem: Exception = ClusterRejected("authenticating at broker:9092: wrong password")
 
     def receive(self, number: int) -> bytes:
         """Return what has arrived over a connection, the first is 0."""
@@ -53,7 +55,7 @@ def dialed(monkeypatch):
         lives.asked.append(asked)
         if lives.refuse:
             lives.refuse -= 1
-            raise ClusterRejected("authenticating at broker:9092: wrong password")
+            raise lives.problem
         near, other = socket.socketpair()
         near.settimeout(0)
         far.append(other)
@@ -167,16 +169,46 @@ def test_bl_237_a_session_takes_one_login_however_many_requests_it_serves(dialed
     with_lines(check)
 
 
-def test_a_login_that_fails_is_tried_again_before_the_session_ends_but_not_at_once(dialed):
+@pytest.mark.parametrize(
+    "problem", [Lives.problem, ClusterUnavailable("connecting to broker:9092: refused")]
+)
+def test_a_login_that_fails_is_tried_again_before_the_session_ends_but_not_at_once(dialed, problem):
     dialed += [4.0, LATER_S]
+    dialed.problem = problem
 
     async def check(lines: BrokerConnections) -> None:
         channel = await lines.channel(-1, "call")
         first, dialed.refuse = channel.connection, 1
-        channel.renew_at = 0.0
+        channel.renew_at, since = 0.0, time.monotonic()
         await until(lambda: channel.connection is not first)
+        assert time.monotonic() - since > 1.0  # a third of the session's four seconds
         assert len(dialed.asked) == 3
         assert channel.error is None
+
+    with_lines(check)
+
+
+def test_a_connection_tells_the_broker_whose_it_is(dialed):
+    dialed += [LATER_S]
+
+    async def check(lines: BrokerConnections) -> None:
+        await lines.channel(-1, "call")
+        assert dialed.asked[0][2]["client_id"] == "test"
+
+    with_lines(check)
+
+
+def test_where_any_broker_may_answer_one_that_is_connected_is_asked(dialed):
+    dialed += [LATER_S, LATER_S]
+
+    async def check(lines: BrokerConnections) -> None:
+        lines.learn({1: ("b1", 9092), 2: ("b2", 9092)})
+        first = await lines.any_channel()
+        assert dialed.asked[0][:2] == ("b2", 9092), "a broker before a bootstrap address"
+        first.close()
+        second = await lines.channel(1, "call")
+        assert await lines.any_channel() is second
+        assert len(dialed.asked) == 2
 
     with_lines(check)
 
@@ -194,13 +226,16 @@ def test_an_idle_connection_whose_session_has_ended_is_not_used_again(dialed, mo
     with_lines(check)
 
 
-def test_a_login_that_is_refused_after_one_that_worked_may_work_later(dialed):
+def test_a_login_that_is_refused_after_one_that_worked_may_work_later(dialed, monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(logins, "time", SimpleNamespace(monotonic=lambda: now[0]))
     dialed += [LATER_S, LATER_S]
 
     async def check(lines: BrokerConnections) -> None:
         dialed.refuse = 1
         with pytest.raises(ClusterRejected, match="wrong password"):
             await lines.channel(-1, "call")
+        now[0] += 1
         await lines.channel(-1, "call")
         dialed.refuse = 1
         for _ in range(3):
@@ -321,3 +356,19 @@ def test_bl_223_a_connection_is_used_only_if_it_leads_to_the_right_cluster(diale
         assert await lines.channel(-1, "fetch") is lines.ready(-1, "fetch")
 
     with_lines(check)
+
+
+def test_a_dial_that_fails_after_its_caller_was_cancelled_leaves_no_error_behind(dialed, caplog):
+    dialed.refuse = 1
+
+    async def check(lines: BrokerConnections) -> None:
+        asked = asyncio.create_task(lines.channel(-1, "call"))
+        await asyncio.sleep(0)
+        (dialing,) = lines._dialing.values()
+        asked.cancel()
+        await asyncio.wait([dialing])
+        del dialing
+        gc.collect()
+
+    with_lines(check)
+    assert caplog.messages == []

@@ -127,7 +127,7 @@ def test_markers_that_never_come_end_in_an_error_that_may_be_retried(network, mo
 
 def test_a_coordinator_that_never_answers_is_unavailable(network):
     network.responses[InitProducerIdRequest] = [ClusterUnavailable("broker 5 does not answer")]
-    with pytest.raises(ClusterUnavailable, match="InitProducerId for t: error no answer"):
+    with pytest.raises(ClusterUnavailable, match="InitProducerId for t: broker 5 does not answer"):
         asyncio.run(network.init_producer_id("t"))
     assert len(network.requests(FindCoordinatorRequest)) == 3
 
@@ -229,6 +229,12 @@ def test_partitions_are_added_by_topic_and_those_that_are_refused_are_returned(n
     assert (asked.v3_and_below_producer_id, asked.v3_and_below_producer_epoch) == OURS
     listed = [(each.name, list(each.partitions)) for each in asked.v3_and_below_topics]
     assert listed == [("a", [0, 1]), ("b", [7])]
+
+
+def test_a_partition_of_which_the_response_says_nothing_was_not_added(network):
+    network.responses[AddPartitionsToTxnRequest] = [added(a0=0)]
+    with pytest.raises(ClusterUnavailable, match="t: the response lacks some partitions"):
+        asyncio.run(network.add_to_transaction("t", OURS, [A0, A1]))
 
 
 def test_an_error_of_the_producer_is_no_error_of_a_partition(network):

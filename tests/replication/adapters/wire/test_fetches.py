@@ -6,6 +6,7 @@ import asyncio
 import socket
 import struct
 import threading
+from functools import partial
 
 import pytest
 
@@ -20,9 +21,10 @@ from replication.errors import ClusterUnavailable
 NUMBER = 77  # of the session at the broker
 
 
-def answer_of(error: int) -> bytes:
+def answer_of(error: int, throttled_ms: int = 0, number: int = 1) -> bytes:
     """Return a Fetch answer without partitions, to the first request."""
-    body = struct.pack(">i", 1) + b"\0" + struct.pack(">ihi", 0, error, NUMBER) + b"\1\0"
+    throttled = struct.pack(">ihi", throttled_ms, error, NUMBER)
+    body = struct.pack(">i", number) + b"\0" + throttled + b"\1\0"
     return struct.pack(">i", len(body)) + body
 
 
@@ -31,6 +33,7 @@ def broker(monkeypatch):
     """The far end of every connection that is dialed."""
     near, far = socket.socketpair()
     near.settimeout(0)
+    far.settimeout(30)
     monkeypatch.setattr(
         module, "open_connection", lambda *_: OpenConnection(near, {}, float("inf"))
     )
@@ -122,3 +125,29 @@ def test_a_fetch_whose_turn_is_over_before_its_connection_is_open_is_not_sent(mo
     assert isinstance(problem, ClusterUnavailable)
     with far:
         assert far.recv(1) == b""
+
+
+def test_a_broker_that_throttles_a_fetch_gets_no_other_one_until_that_is_over(broker):
+    """Whoever fetches asks before: what one reads by itself waits here."""
+
+    async def run() -> None:
+        loop = asyncio.get_running_loop()
+        network = connect({"bootstrap.servers": "broker:9092"}, "test")
+        fetch = partial(network.fetch, -1, [], FetchOptions(), FetchBuffer())
+        first = asyncio.create_task(fetch())
+        await loop.run_in_executor(None, broker.recv, 1000)
+        broker.sendall(answer_of(0, throttled_ms=200))
+        assert await first == []
+        assert network.throttled_ms == 200
+        line = FetchOptions().line
+        assert 0 < network.pause_s(-1, line) <= 0.2
+        assert network.pause_s(-1) == 0  # the connection for appends
+        second = asyncio.create_task(fetch())
+        await loop.run_in_executor(None, broker.recv, 1)
+        assert network.pause_s(-1, line) <= 0
+        broker.sendall(answer_of(0, number=2))
+        assert await second == []
+        assert network.throttled_ms == 200
+        await network.close()
+
+    asyncio.run(run())

@@ -21,7 +21,6 @@ from kafka.protocol.metadata import FindCoordinatorRequest, MetadataRequest, Met
 from support.scripted_network import ScriptedNetwork, coordinator, three_attempts
 
 from replication.adapters.wire import groups as module
-from replication.adapters.wire import members as members_module
 from replication.client.error_codes import ErrorCode
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import TopicPartition
@@ -129,7 +128,6 @@ def committed(**errors: int) -> OffsetCommitResponse:
 @pytest.fixture
 def network(monkeypatch) -> ScriptedNetwork:
     monkeypatch.setattr(module, "attempts", three_attempts)
-    monkeypatch.setattr(members_module, "attempts", three_attempts)
     monkeypatch.setattr(module, "_PAUSES_S", (0, 0, 0, 0))
     network = ScriptedNetwork()
     network._connections.learn({1: ("b1", 90), 2: ("b2", 90)})
@@ -288,7 +286,10 @@ def test_a_rejected_commit_says_why_and_where(network):
 
 
 def test_a_commit_follows_a_coordinator_that_moved(network):
-    network.responses[OffsetCommitRequest] = [committed(a0=16), committed(a0=0)]
+    network.responses[OffsetCommitRequest] = [
+        committed(a0=16, a1=0, b0=0),
+        committed(a0=0, a1=0, b0=0),
+    ]
     network.responses[FindCoordinatorRequest] = [coordinator(6, "g")]
     assert asyncio.run(network.groups.commit([COMMIT])) == {}
     assert network.nodes(OffsetCommitRequest) == [1, 6]
@@ -297,10 +298,15 @@ def test_a_commit_follows_a_coordinator_that_moved(network):
 
 
 def test_a_commit_whose_coordinator_is_never_ready_is_reported(network):
-    network.responses[OffsetCommitRequest] = [committed(a0=16)]
+    network.responses[OffsetCommitRequest] = [committed(a0=16, a1=0, b0=0)]
     network.responses[FindCoordinatorRequest] = [coordinator(6, "g")]
     assert asyncio.run(network.groups.commit([COMMIT])) == {"g": "error 16 (a-0)"}
     assert len(network.requests(OffsetCommitRequest)) == 4
+
+
+def test_an_offset_of_which_the_response_says_nothing_was_not_committed(network):
+    network.responses[OffsetCommitRequest] = [committed(a0=0, b0=0)]
+    assert asyncio.run(network.groups.commit([COMMIT])) == {"g": "the response lacks a-1"}
 
 
 def test_a_new_group_is_committed_at_the_coordinator_that_is_found_for_it(network):

@@ -7,18 +7,19 @@ import struct
 import zlib
 from pathlib import Path
 
+import lz4.frame
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kafka.record.legacy_records import LegacyRecordBatchBuilder
 from support.partition_copies import a_partition, a_start, by_registry
 
-from replication.adapters.wire.legacy_records import to_format_2
+from replication.adapters.wire.legacy_records import _with_right_checksum, to_format_2
 from replication.client.fetch_values import FetchBuffer, Fetched
 from replication.copier.partition.intake import take
 from replication.errors import CorruptBatch
 from replication.records import compression
-from replication.records.batch import producer_ids, walk
+from replication.records.batch import OLD_FORMAT, producer_ids, walk
 from replication.records.codec import decode, key_and_value, reshape
 
 SEGMENTS = {
@@ -119,9 +120,29 @@ def test_with_log_append_time_a_set_has_the_time_of_its_message():
 
 
 @pytest.mark.parametrize("name", sorted(SEGMENTS))
+def test_they_have_no_producer_in_format_2(name):
+    """An id that some producer may have would be taken for a copy, or for a repetition."""
+    found = [each for each in read(SEGMENTS[name]) if each.attributes & OLD_FORMAT]
+    assert {(each.producer_id, each.producer_epoch, each.sequence) for each in found} <= {
+        (-1, -1, -1)
+    }
+    heads = [bytes(to_format_2(memoryview(first_of(SEGMENTS[name])))[43:57])]
+    assert {struct.unpack(">qhi", each) for each in heads} == {(-1, -1, -1)}
+
+
+@pytest.mark.parametrize("size", [False, True])
+@pytest.mark.parametrize("checksum", [False, True])
+def test_the_wrong_header_checksum_of_format_0_is_made_right_and_nothing_else(size, checksum):
+    frame = lz4.frame.compress(b"content" * 9, content_checksum=checksum, store_size=size)
+    at = 14 if size else 6
+    wrong = frame[:at] + bytes([frame[at] ^ 0xFF]) + frame[at + 1 :]
+    assert _with_right_checksum(wrong) == frame
+
+
+@pytest.mark.parametrize("name", sorted(SEGMENTS))
 def test_they_become_batches_of_format_2_with_the_same_records(name):
     batches = list(read(SEGMENTS[name]))
-    packed = [reshape(each, start=0, skip=0, where="t-0") for each in batches]
+    packed = [reshape(each, within=range(1 << 62), skip=0, where="t-0") for each in batches]
     again = [next(walk(memoryview(each.batch))) for each in packed]
     assert [each.attributes for each in again] == [each.attributes & 0x07 for each in batches]
     assert all(each.passes_as_bytes for each in again)

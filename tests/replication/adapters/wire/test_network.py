@@ -14,7 +14,7 @@ from replication.adapters.wire import offsets as module
 from replication.client.error_codes import ErrorCode
 from replication.client.fetch_values import Leader
 from replication.errors import ClusterRejected, ClusterUnavailable
-from replication.model import TopicPartition
+from replication.model import EARLIEST_LOCAL_TIMESTAMP, TopicPartition
 
 A0, A1, B0 = TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0)
 ID = uuid.UUID(int=7)
@@ -169,6 +169,14 @@ def test_offsets_at_two_times_are_two_requests(network):
         return await asyncio.gather(network.offset_at(A0, -1), network.offset_at(A0, -2))
 
     assert asyncio.run(ask()) == [1, 2]
+
+
+def test_the_start_on_the_brokers_own_disk_is_asked_in_a_version_that_knows_it(network):
+    refreshed(network, metadata((A0, 1, 4)))
+    network.responses[ListOffsetsRequest] = [offsets((A0, 0, 9))]
+    assert asyncio.run(network.offset_at(A0, EARLIEST_LOCAL_TIMESTAMP)) == 9
+    assert asyncio.run(network.offset_at(A0, -2)) == 9
+    assert [each.API_VERSION for each in network.requests(ListOffsetsRequest)] == [8, 7]
 
 
 def test_an_offset_is_asked_of_the_new_leader_when_the_leader_moved(network):

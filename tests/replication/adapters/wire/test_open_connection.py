@@ -16,7 +16,7 @@ from kafka.protocol.metadata import ApiVersionsResponse
 from kafka.protocol.sasl import SaslAuthenticateResponse, SaslHandshakeResponse
 from support.broken_servers import a_closed_port, a_server
 
-from replication.adapters.wire.open_connection import open_connection
+from replication.adapters.wire.open_connection import _said, open_connection
 from replication.errors import ClusterRejected, ClusterUnavailable
 
 PLAIN, TLS = {"security_protocol": "PLAINTEXT"}, {"security_protocol": "SSL"}
@@ -69,7 +69,13 @@ def a_broker(lifetime_ms: int, error: int = 0):
                 request = sent.read(int.from_bytes(size, "big"))
                 key, version, correlation = struct.unpack_from(">hhi", request)
                 body = struct.pack(">i", correlation) + responses[key].encode(version=version)
-                near.sendall(len(body).to_bytes(4, "big") + body)
+                framed = len(body).to_bytes(4, "big") + body
+                if error and key == AUTHENTICATE:  # a broker closes, mostly in the same segment
+                    near.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
+                    near.sendall(framed)
+                    near.shutdown(socket.SHUT_WR)
+                    return
+                near.sendall(framed)
 
     return answer
 
@@ -165,3 +171,15 @@ def test_a_socket_that_was_taken_over_notices_a_silent_peer_and_sends_at_once():
         blocking = sock.getblocking()
         sock.close()
     assert (found, blocking) == (options, False)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "[Error 58] SaslAuthenticationFailedError: wrong password",
+        "SaslAuthenticationFailedError: wrong password",
+        "wrong password",
+    ],
+)
+def test_a_refusal_is_told_in_the_brokers_words(told):
+    assert _said(Exception(told)) == "wrong password"

@@ -9,13 +9,14 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from kafka.protocol.metadata import MetadataResponse
 
-from replication.adapters.wire.topic_listing import read_topics
+from replication.adapters.wire.topic_listing import _after_partition, read_topics
 from replication.client.admin import TopicInfo
 
 Broker = MetadataResponse.MetadataResponseBroker
 Topic = MetadataResponse.MetadataResponseTopic
 Partition = Topic.MetadataResponsePartition
-names = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=150)
+printable = st.characters(codec="utf-8", exclude_categories=["C", "Z"])
+names = st.text(printable, max_size=150)
 nodes = st.lists(st.integers(0, 2**31 - 1), max_size=3)
 # So many replicas that their number takes two bytes are possible, though nobody has them.
 replicas = nodes | st.integers(126, 130).map(lambda count: list(range(count)))
@@ -71,3 +72,12 @@ def test_topics_are_read_as_they_were_written(response):
         for each in response.topics
         if each.error_code == 0
     }
+
+
+def test_a_tag_that_a_later_broker_adds_to_a_partition_is_skipped():
+    head = bytes(2 + 4 + 4 + 4)  # error, number, leader, epoch
+    nodes = b"\2" + bytes(4)
+    plain = head + nodes * 3 + b"\0"
+    tagged = head + nodes * 3 + b"\1\7\2ab"  # one: its number, its size, its content
+    for frame in (plain, tagged):
+        assert _after_partition(memoryview(frame + b"next"), 0) == len(frame)

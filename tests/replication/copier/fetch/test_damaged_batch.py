@@ -19,8 +19,8 @@ from replication.copier.fetch.damaged_batch import DamagedBatch
 from replication.copier.partition.broker_errors import Recovery
 from replication.copier.partition.intake import take
 from replication.copier.partition.refused_batches import jump
-from replication.errors import CorruptBatch
-from replication.model import OffsetRange, PartitionState, TopicPartition
+from replication.errors import ClusterRejected, CorruptBatch
+from replication.model import EARLIEST_LOCAL_TIMESTAMP, OffsetRange, PartitionState, TopicPartition
 from replication.records.batch import walk
 from replication.records.codec import decode, key_and_value
 
@@ -247,3 +247,90 @@ def test_no_damaged_byte_loses_or_repeats_a_record_silently(batch, flip, most, s
     assert bool(lost) is not harmless
     if at >= CHECKSUM and not DELTA <= at < DELTA + 4:
         assert copy.lost == [(batch * SIZE, (batch + 1) * SIZE)]
+
+
+@pytest.mark.parametrize("error", [ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.NONE])
+def test_what_tiered_storage_does_not_return_now_is_fetched_again_and_never_skipped(error):
+    """The local log behind it can be read, so it looked damaged up to there."""
+    network, partition = LogNetwork(a_log()), a_partition(a_start())
+    network.local_start, network.remote_error = 200, error
+    partition.position = 50
+    found = asyncio.run(DamagedBatch(network, partition, committed=False).error())
+    assert (found.recovery, found.lost, found.resume) == (Recovery.RETRY, None, None)
+    assert "tiered storage" in found.reason
+
+
+@pytest.mark.parametrize("local_start", [200, 250])
+def test_a_batch_that_is_damaged_on_the_brokers_own_disk_is_damaged_with_tiered_storage_too(
+    local_start,
+):
+    network, partition = LogNetwork(damaged(25, BODY, b"?")), a_partition(a_start())
+    network.local_start, network.remote_error = local_start, ErrorCode.UNKNOWN_SERVER_ERROR
+    partition.position = 250
+    found = asyncio.run(DamagedBatch(network, partition, committed=False).error())
+    assert (found.state, found.lost) == (PartitionState.SOURCE_CORRUPT, OffsetRange(250, 260))
+
+
+def test_brokers_that_know_no_tiered_storage_have_all_on_their_disks():
+    class Older(LogNetwork):
+        async def offset_at(self, partition, timestamp: int) -> int:
+            if timestamp == EARLIEST_LOCAL_TIMESTAMP:
+                raise ClusterRejected("supports no version of ListOffsets that Isthmus supports")
+            return await super().offset_at(partition, timestamp)
+
+        def answer(self, node, entry, most):
+            found = super().answer(node, entry, most)
+            return found._replace(records=memoryview(b"")) if entry.offset < 60 else found
+
+    partition = a_partition(a_start())
+    partition.position = 50
+    found = asyncio.run(DamagedBatch(Older(a_log()), partition, committed=False).error())
+    assert (found.state, found.lost) == (PartitionState.SOURCE_CORRUPT, OffsetRange(50, 60))
+
+
+@pytest.mark.parametrize("committed", [False, True])
+def test_a_damaged_batch_is_looked_at_with_the_isolation_of_the_copy(committed):
+    seen = set()
+
+    class Noting(LogNetwork):
+        async def fetch(self, node, entries, options, *more):
+            seen.add(options.isolation)
+            return await super().fetch(node, entries, options, *more)
+
+    partition = a_partition(a_start())
+    partition.position = 250
+    network = Noting(damaged(25, BODY, b"?"))
+    asyncio.run(DamagedBatch(network, partition, committed).error())
+    assert seen == {int(committed)}
+
+
+def test_without_a_leader_a_batch_is_not_damaged():
+    class Leaderless(LogNetwork):
+        def leader(self, _partition):
+            return None
+
+    partition = a_partition(a_start())
+    found = asyncio.run(DamagedBatch(Leaderless(a_log()), partition, committed=False).error())
+    assert (found.recovery, found.lost) == (Recovery.RETRY, None)
+
+
+def test_the_first_batch_on_the_brokers_own_disk_is_not_in_tiered_storage():
+    class Silent(LogNetwork):
+        def answer(self, node, entry, most):
+            found = super().answer(node, entry, most)
+            return found._replace(records=memoryview(b"")) if entry.offset < 60 else found
+
+    network, partition = Silent(a_log()), a_partition(a_start())
+    network.local_start = partition.position = 50
+    found = asyncio.run(DamagedBatch(network, partition, committed=False).error())
+    assert (found.state, found.lost) == (PartitionState.SOURCE_CORRUPT, OffsetRange(50, 60))
+
+
+@pytest.mark.parametrize("first", [24, 27])
+def test_bl_226_the_last_offset_of_a_log_is_found_behind_damage(first):
+    """However far the steps towards it reach."""
+    listed = [(n, a_batch(n, [b"%d" % n])) for n in range(29)]
+    log = SegmentedLog(listed, 29, 40, 4)  # the last one has an entry in the index
+    for number in range(first, 28):
+        log.damage(number, LENGTH, struct.pack(">i", 3))
+    assert examine(log, first).lost == (first, 28)

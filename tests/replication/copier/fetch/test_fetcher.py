@@ -55,6 +55,7 @@ class Source:
     def __init__(self, *partitions) -> None:
         self.partitions = partitions
         self.asked: list = []
+        self.options: list = []  # with which it was asked
         self.keeps, self.session, self.idle = True, {}, set()
         self.opened = 0
         self.most = 1 << 30  # partitions an answer
@@ -65,9 +66,14 @@ class Source:
         self.knows = True  # the address of the leader that is named
         self.throttle, self.replicas, self.moved = Throttle(), Replicas(), []
         self.problem: Exception | None = None
+        self.paused_s = 0.0  # how long the broker throttles us
         self.damaged_from = 1 << 40
         self.settled: list = []
         self.answered = asyncio.Event()
+
+    def pause_s(self, node: int, line: str = "produce") -> float:
+        assert (node, line) == (0, FetchOptions().line)
+        return self.paused_s
 
     async def offset_at(self, _partition, timestamp: int) -> int:
         if timestamp != -1:
@@ -92,7 +98,9 @@ class Source:
         stalled_lso = {id(p.buffer) for each in queues for p in (*each.waiting, *each.in_flight)}
         assert id(into) not in stalled_lso, "a buffer with batches in it is written over"
         assert into.holders == 1
+        assert node == 0
         self.asked.append(list(entries))
+        self.options.append(options)
         answering = self._answer(self._remember(entries, options.session), into)
         asyncio.ensure_future(answering).add_done_callback(partial(give, answer))
 
@@ -435,10 +443,22 @@ def test_a_new_leader_that_the_former_one_names_is_followed_at_once(code, knows)
 
     def move(source) -> None:
         source.error, source.named, source.knows = code, Leader(1, 99), knows
+        if source.moved:  # the other broker's fetcher has it
+            partition.leaving = True
 
     source = run([partition], steps=60, between=move)
     assert (partition in source.moved) is knows
     assert (partition.error is None) is knows
+
+
+def test_brokers_that_name_each_other_as_leader_are_asked_with_pauses():
+    partition = a_partition(a_start())
+    source = run(
+        [partition], steps=200, between=lambda s: vars(s).update(error=6, named=Leader(1, 99))
+    )
+    assert source.moved == [partition]  # followed once; then metadata says who leads
+    assert partition.error.recovery is Recovery.RETRY
+    assert len(source.asked) < 20
 
 
 def test_a_connection_that_broke_holds_all_its_partitions_back():
@@ -678,3 +698,98 @@ def test_a_buffer_that_came_free_for_one_who_left_is_the_next_ones():
         assert await asyncio.wait_for(second, 5) is buffer
 
     asyncio.run(all_of_it())
+
+
+def test_a_broker_that_throttles_is_asked_for_nothing():
+    async def asked(paused_s: float) -> list:
+        source = Source(a_partition(a_start()))
+        source.paused_s = paused_s
+        await run_for(fetching(source, BufferPool(4)), 20)
+        return source.asked
+
+    assert asyncio.run(asked(0.0))
+    assert not asyncio.run(asked(0.5))
+
+
+@pytest.mark.parametrize("first", [False, True])
+def test_while_a_priority_topic_is_behind_only_the_others_ask_for_little(first):
+    async def asked() -> tuple[int, int]:
+        source = Source(partition := a_partition(a_start()))
+        source.throttle.behind.add(partition)
+        each = fetching(source, BufferPool(4))
+        each.first = first
+        await run_for(each, 3)
+        return source.options[0].max_bytes, each.options.max_bytes
+
+    got, whole = asyncio.run(asked())
+    assert (got == whole) is first
+
+
+@pytest.mark.parametrize("rack", ["", "eu-1a"])
+def test_a_fetch_names_our_rack(rack):
+    def prepare(source: Source) -> None:
+        source.replicas.rack = rack
+
+    source = run([a_partition(a_start())], prepare=prepare)
+    assert {each.rack for each in source.options} == {rack}
+
+
+class Pauses:
+    """Pauses after each small response, and notes whether it brought nothing."""
+
+    def __init__(self) -> None:
+        self.useless = []
+
+    def pause_s(self, _now: float, *, useless: bool) -> float:
+        self.useless.append(useless)
+        return 0.001
+
+
+class Small(Source):
+    def _batch(self, offset: int) -> bytes:
+        return a_batch(offset, [b"%d" % offset])
+
+
+async def pausing(source: Source, until) -> None:
+    """Run a fetcher that pauses after each response until ``until(pauses)``."""
+    each = fetching(source, BufferPool(4))
+    each._rate_limit = pauses = Pauses()
+    task = asyncio.ensure_future(each.run())
+    for _ in range(20_000):
+        if task.done() or until(pauses.useless):
+            break
+        await asyncio.sleep(0.0005)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    if not task.cancelled():
+        task.result()  # raises what it ended with
+
+
+def test_a_response_is_useless_if_it_moved_no_partition_and_the_next_fetch_follows_the_pause():
+    partitions = a_partition(a_start(0)), a_partition(a_start(1))
+    source, seen = Small(*partitions), []
+
+    def until(useless) -> bool:
+        seen[:] = useless
+        if len(useless) == 1:  # from now on the broker has nothing new
+            source.idle = {0, 1}
+        return len(useless) == 4
+
+    asyncio.run(asyncio.wait_for(pausing(source, until), 30))
+    assert (seen[0], seen[-1]) == (False, True)
+    assert len(source.asked) >= 4
+
+
+def test_what_goes_wrong_after_a_pause_ends_the_fetcher(monkeypatch):
+    source = Small(a_partition(a_start()))
+
+    def fails(_self) -> bool:
+        raise ZeroDivisionError
+
+    def until(useless) -> bool:
+        if useless:
+            monkeypatch.setattr(Fetcher, "_begin_next", fails)
+        return False
+
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(asyncio.wait_for(pausing(source, until), 30))

@@ -48,6 +48,25 @@ def test_a_source_that_knows_no_leader_epoch_like_ours_is_not_read_on_as_if_it_w
         assert "restored from an older state: it knows no leader epoch 4" in error.reason
 
 
+def test_a_log_start_that_passes_the_position_meanwhile_is_no_restored_source():
+    """The first answer was OFFSET_OUT_OF_RANGE, too; the next ListOffsets names what is lost."""
+
+    class Deleting(Restored):
+        async def fetch(self, node, entries, options, into):
+            self.logs[partition.source].start = 7
+            return await super().fetch(node, entries, options, into)
+
+    source, partition = Deleting(), a_partition(a_start())
+    source.logs[partition.source].append(a_batch(0, [b"v"] * 9))
+    partition.resume_at(5, 4)
+    for recovery, state in (
+        (Recovery.RETRY, PartitionState.WAITING),
+        (Recovery.DECIDE, PartitionState.LOST_RANGE),
+    ):
+        ((_, error),) = asyncio.run(locate(source, Unclear([partition]), committed=True))
+        assert (error.recovery, error.state) == (recovery, state)
+
+
 class Log:
     """Takes what is appended."""
 

@@ -92,3 +92,18 @@ def test_nothing_is_kept_of_a_partition_that_is_not_fetched_any_more():
     manager.unassign(partition)
     assert not suspects._suspects
     assert not suspects._silent_since
+
+
+def test_a_good_response_in_front_of_a_suspect_batch_acquits_it_not():
+    suspects, partition = SuspectBatches(), a_partition(a_start())
+    for _ in range(LEAST_ANSWERS - 1):
+        suspects.note(partition, 1, [1])
+    suspects.on_response(partition, 0.0)
+    assert suspects.note(partition, 1, [1]) == DAMAGED
+
+
+def test_a_partition_at_the_end_of_its_source_is_not_silent():
+    suspects, partition = SuspectBatches(), a_partition(a_start())
+    partition.position = partition.source_end = 9
+    suspects.on_response(partition, 1000.0)
+    assert list(suspects.silent([partition], 1000.0 + SILENT_S)) == []

@@ -118,7 +118,7 @@ def test_after_a_replica_failed_no_rack_is_named_for_a_while():
 @given(st.floats(0, 1e6), st.floats(0.001001, 10), st.integers(1, 500))
 def test_up_to_a_thousand_a_second_none_waits(begin, apart, count):
     rate_limit = FetchRateLimit()
-    assert not any(rate_limit.must_pause(begin + number * apart) for number in range(1, count))
+    assert not any(rate_limit.pause_s(begin + number * apart) for number in range(1, count))
 
 
 @given(st.lists(st.floats(0, 0.002), min_size=1, max_size=2000))
@@ -127,12 +127,26 @@ def test_whatever_comes_no_more_than_a_thousand_a_second_follow_at_once(pauses):
     rate_limit, now, at_once = FetchRateLimit(), 1000.0, 0
     for pause in pauses:
         now += pause
-        at_once += not rate_limit.must_pause(now)
+        at_once += not rate_limit.pause_s(now)
         assert at_once <= 50 + (now - 1000.0) * 1000 + 1
 
 
 def test_a_burst_after_a_quiet_time_is_not_held_up():
     rate_limit = FetchRateLimit()
-    assert not any(rate_limit.must_pause(5.0) for _ in range(49))
-    assert rate_limit.must_pause(5.0)
-    assert not rate_limit.must_pause(5.1)
+    assert not any(rate_limit.pause_s(5.0) for _ in range(49))
+    assert rate_limit.pause_s(5.0)
+    assert not rate_limit.pause_s(5.1)
+
+
+@given(st.lists(st.floats(0, 0.2), min_size=1, max_size=500))
+def test_of_responses_that_bring_nothing_no_more_than_twenty_a_second_come(delays):
+    rate_limit, now = FetchRateLimit(), 1000.0
+    for number, delay in enumerate(delays):
+        assert number <= 2 + (now - 1000.0) * 20 + 1e-6
+        now += delay
+        now += rate_limit.pause_s(now, useless=True)
+
+
+def test_a_broker_that_waited_for_records_is_asked_again_at_once():
+    rate_limit = FetchRateLimit()
+    assert [rate_limit.pause_s(each * 0.5, useless=True) for each in range(2, 9)] == [0] * 7

@@ -43,6 +43,9 @@ def test_delays_are_reported(notes, at, expected):
 class AtOnce:
     """A target that takes what it gets."""
 
+    def pause_s(self, node) -> float:
+        return 0.0
+
     def produce(self, node, batches, answer, transactional_id="") -> None:
         answer([Ack(topic, partition, 0, 0, "") for topic, partition, _ in batches], None)
 

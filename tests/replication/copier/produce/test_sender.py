@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import struct
 
 import pytest
@@ -259,3 +260,25 @@ def test_why_a_partition_backs_off_stays_its_reason_until_an_append_is_acked():
     assert partition.state_and_reason == (PartitionState.RUNNING, why)
     wire.answer(0)
     assert partition.state_and_reason == (PartitionState.RUNNING, "")
+
+
+def test_a_broker_that_throttles_gets_nothing_until_that_is_over_and_others_do():
+    """KIP-219. What is sent while a lease holds must not lie here until it does not (W)."""
+
+    async def all_of_it() -> None:
+        throttled, other = (fill(a_partition(a_start(n)), 2) for n in range(2))
+        wire = Wire()
+        wire.sender.lead |= {throttled: 0, other: 1}
+        wire.pauses[0] = 0.05
+        wire.sender.offer_all([throttled, other])
+        assert {node for node, _, _ in wire.open} == {1}
+        wire.pauses[0] = 0.02  # the broker throttled us again meanwhile
+        await asyncio.sleep(0.06)
+        assert {node for node, _, _ in wire.open} == {1}
+        wire.pauses.clear()
+        deadline = asyncio.get_running_loop().time() + 5
+        while len({node for node, _, _ in wire.open}) < 2:
+            assert asyncio.get_running_loop().time() < deadline
+            await asyncio.sleep(0.005)
+
+    asyncio.run(all_of_it())

@@ -174,7 +174,8 @@ def test_how_a_transaction_ended_is_asked_until_it_is_known_and_no_anchor_is_ahe
 
     monkeypatch.setattr(TransactionOutcome, "aborted", aborted)
     asyncio.run(stage.copy())
-    assert doubts == [True, True]
+    assert len(doubts) > 1, "it is asked again"
+    assert all(doubts)
     assert not any(each.in_doubt for each in stage.partitions)
 
 

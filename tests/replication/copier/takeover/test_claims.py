@@ -39,7 +39,7 @@ FORMER = Anchor(
     records=11, bytes=1100, state=PartitionState.RUNNING, reason="so", source_topic_id="",
     target_topic_id="bb", source_end=21, behind_ms=9, at_ms=1000, mode=Mode.AT_LEAST_ONCE,
     isolation="read_committed", source_epoch=8, lost=2, run=(1, 3, 19, 29, 10),
-    origins="producer-id -C", since=(4, 5), former="old", timed=6, age_ms=(7, 8, 70),
+    origins="producer-id -C", since=(4, 5), former="old", own_from=6, timed=6, age_ms=(7, 8, 70),
     latency_ms=(9, 10, 90),
 )  # fmt: skip
 
@@ -49,7 +49,8 @@ def test_whatever_an_anchor_says_goes_on_in_the_next_one(kind):
     """A field that an owner forgets is lost for ever: counters, losses, the topic before."""
     me = ProducerIdentity("y", 6, 2, 5)
     partition = a_partition(FORMER, kind=kind)
-    former = replace(FORMER, source_topic_id=partition.topic_id.hex())
+    names = {"source_topic_id": partition.topic_id.hex(), "transform": "transform.orders"}
+    former = replace(FORMER, **names)
     assert all(getattr(former, each.name) != each.default for each in fields(Anchor))
     assert not [each for each in fields(Anchor) if each.default_factory is not MISSING]
     partition.claimed = claim(replace(former, mode=kind.mode), me)
@@ -57,6 +58,7 @@ def test_whatever_an_anchor_says_goes_on_in_the_next_one(kind):
     ours = {
         "mode": kind.mode, "appenders": (("y", 6),), "generation": 5, "epoch": 2, "clean": False,
         "reason": "", "at_ms": 1050, "source_end": 0, "behind_ms": 0,  # nothing was fetched yet
+        "transform": "",  # units copy records as they are
         "age_ms": (7, 0, 70), "latency_ms": (9, 0, 90),  # the maximum is of the last minutes
     }  # fmt: skip
     assert partition.anchor(1050) == replace(former, **ours)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from support.memory_network import MemoryCluster
@@ -19,7 +20,7 @@ from replication.records.batch import walk
 def test_a_position_is_found_among_copies_that_are_passed_on_before_there_is_a_producer_for_them():
     source, partition, origins = MemoryCluster("source"), a_partition(a_start()), Origins()
     origins.learn(REGISTRY)
-    partition.path_of = lambda producer_id: origins.path_of(producer_id, Rule("b"))
+    partition.path_of = partial(origins.path_of, rule=Rule("b"))
     for number, producer in enumerate([LOCAL, FORWARDED, FORWARDED, LOCAL]):
         log = source.logs[partition.source]
         log.append(a_batch(0, [b"%d" % number], (producer, 0, number), timestamp=number))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from support.memory_network import OUT_OF_RANGE, MemoryCluster
@@ -52,7 +53,7 @@ def counted(skip: int):
     """
     source, partition, origins = Retained("source"), a_partition(a_start()), Origins()
     origins.learn(REGISTRY)
-    partition.path_of = lambda producer_id: origins.path_of(producer_id, Rule("b"))
+    partition.path_of = partial(origins.path_of, rule=Rule("b"))
     for number, producer in enumerate([LOCAL, FORWARDED, LOCAL]):
         log = source.logs[partition.source]
         log.append(a_batch(0, [b"%d" % number] * 3, (producer, 0, number), timestamp=number))

@@ -1,8 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from replication.copier.unit_assignment import plan_units, unit_of
 from replication.model import PartitionPlan, TopicPartition
-from replication.supervision.unit_assignment import plan_units, unit_of
 
 partitions = st.lists(
     st.tuples(st.text(min_size=1, max_size=8), st.integers(0, 50)), unique=True, max_size=40

@@ -1,0 +1,188 @@
+"""What a transform wrote between real clusters, compared by Spark with what it should have."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from support import kafka_records
+from support.transform_flows import TransformFlow
+
+from orchestration.flows.comparison.flow_comparison import FlowComparison
+from orchestration.flows.comparison.topic_comparison import Options
+from orchestration.verification.transformed_topics import TransformedTopics
+from replication.config.load import load_config
+from replication.settings.transform_settings import TopicTransform, Written
+from replication.verification.transformed import TransformedResult
+from spark_jobs.transform.columns.record_columns import rows_ddl
+from spark_jobs.transform.sql_plan import sql_plan
+from spark_jobs.transform.start_record import definition_of
+from spark_jobs.verification.repeatable import unrepeatable_sql
+from spark_jobs.verification.transformed_job import compare
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    from replication.verification.transformed import Found, TransformedSpans
+
+pytestmark = pytest.mark.integration
+
+FILE = "SOURCE->B.transform.function = made.py:make\nSOURCE->B.tasks.max = 2\n"
+FUNCTION = """
+import pyarrow as pa
+
+def make(batch):
+    rows = [row for row in batch.to_pylist() if int(row["key"]) % 2 == 0]
+    for row in rows:
+        row["topic"] = None
+    FAULT
+    return pa.RecordBatch.from_pylist(rows, schema=batch.schema)
+"""
+# What should be there is damaged instead of what is there: so kinds are the other way round.
+# Each of a record of its own, of which each of the two partitions has one.
+FAULTS = {
+    "lost": "rows.insert(at, rows[at])",
+    "extra": "rows.pop(at)",
+    "out of order": "rows.insert(at + 1, rows.pop(at))",
+    "different key": "rows[at].update(key=b'201')",
+    "different value": "rows[at].update(value=b'V' + rows[at]['value'][1:])",
+    "different headers": "rows[at].update(headers=[])",
+    "different timestamp": "rows[at].update(timestamp=rows[at]['timestamp'].replace(year=2020))",
+}
+KEYS = {kind: b"%d" % (100 + 20 * number) for number, kind in enumerate(FAULTS)}
+ALL_FAULTS = "\n    ".join(
+    f"for at in [n for n, row in enumerate(rows) if row['key'] == {KEYS[kind]}]: {fault}"
+    for kind, fault in FAULTS.items()
+)
+
+
+@pytest.fixture(scope="module")
+def done(source_cluster, target_cluster, tmp_path_factory) -> TransformFlow:
+    """A flow that has transformed 1,000 records of each of two partitions, in two runs."""
+    home = tmp_path_factory.mktemp("verified")
+    written(home, "pass")
+    both = source_cluster.bootstrap_servers, target_cluster.bootstrap_servers
+    flow = TransformFlow(home, *both, FILE)
+    flow.make()
+    for generation in (1, 2):
+        records = [
+            (n % 2, b"%d" % (n // 2), b"value %d" % n, [("h", b"x")], 1_700_000_000_123 + n)
+            for n in range(1000 * generation - 1000, 1000 * generation)
+        ]
+        kafka_records.produce(flow.here, flow.topic, records)
+        run = flow.run(generation)
+        flow.until_done(run)
+        run.close()
+    return flow
+
+
+def written(home: Path, fault: str) -> None:
+    (home / "made.py").write_text(FUNCTION.replace("FAULT", fault))
+
+
+def spans_of(flow: TransformFlow) -> TransformedSpans:
+    """Return what `isthmus verify` compares now, as if the flow ran with the function as it is."""
+    found: list[TransformedSpans] = []
+
+    def run(_: str, spans: Sequence[TransformedSpans]) -> list[TransformedResult]:
+        found.extend(spans)
+        return [TransformedResult() for _ in spans]
+
+    config, topics = load_config(flow.config).config, re.compile(re.escape(flow.topic))
+    with FlowComparison(flow.flow, config, topics, Options("read_committed")) as comparison:
+        assert all(TransformedTopics(flow.flow, comparison, run).verify(partial=False))
+    return found[0]
+
+
+def verified(flow: TransformFlow, spark: SparkSession, **change: object) -> list[Found]:
+    """Return what is found; a change is of the spans."""
+    definition = definition_of(flow.flow.transforms[0])
+    result = compare(spark, flow.flow, replace(spans_of(flow), definition=definition, **change))
+    assert not result.problem
+    return list(result.found)
+
+
+def test_what_a_function_made_in_two_runs_is_what_it_should_be(done, spark):
+    written(done.config.parent, "pass")
+    found = verified(done, spark)
+    assert {each.kind for each in found} == {"same"}
+    assert sum(each.records for each in found) == len(done.read()) == 1000
+
+
+def test_each_fault_of_one_record_is_found_at_its_offsets_and_nothing_else(done, spark):
+    written(done.config.parent, ALL_FAULTS)
+    wrong = [each for each in verified(done, spark) if each.kind != "same"]
+    assert sorted((each.kind, each.records) for each in wrong) == sorted(
+        (kind, 1) for kind in FAULTS for _ in range(2)
+    )
+    copies = {(each.partition, each.key): each.offset for each in done.read()}
+    for kind, key in KEYS.items():
+        mine = [each for each in wrong if each.kind == kind]
+        there = {copies[partition, key] for partition in range(2)}
+        if kind == "out of order":
+            there |= {offset + 1 for offset in there}
+            assert {each.target_offset for each in mine} <= there
+        elif kind != "lost":
+            assert {each.target_offset for each in mine} == there
+        if kind != "extra":
+            offsets = {int(key), int(key) + 2} if kind == "out of order" else {int(key)}
+            assert {each.source_offset for each in mine} <= offsets
+
+
+def test_what_is_beyond_the_anchors_may_be_there(done, spark):
+    written(done.config.parent, "pass")
+    spans = spans_of(done)
+    read = tuple(each._replace(required=400) for each in spans.read)
+    ends = tuple(each._replace(end=each.begin + 210) for each in spans.written)
+    found = verified(done, spark, read=read, written=ends)
+    assert {each.kind for each in found} == {"same", "in flight"}
+
+
+def test_what_the_source_or_the_target_deleted_is_no_difference(done, spark):
+    written(done.config.parent, "pass")
+    spans = spans_of(done)
+    read = (spans.read[0]._replace(begin=100, trimmed=True), spans.read[1])
+    first = spans.written[1]
+    there = (spans.written[0], first._replace(begin=first.begin + 70, trimmed=True))
+    found = verified(done, spark, read=read, written=there)
+    wrong = {each.kind: (each.read, each.written) for each in found if each.kind != "same"}
+    assert wrong == {"deleted on the source": (None, 0), "deleted on the target": (1, 1)}
+
+
+def test_a_function_that_depends_on_chance_is_not_verified(done, spark):
+    written(done.config.parent, "import uuid; [row.update(key=uuid.uuid4().bytes) for row in rows]")
+    spans = spans_of(done)
+    now = replace(spans, definition=definition_of(done.flow.transforms[0]))
+    problem = compare(spark, done.flow, now).problem
+    assert "isthmus.properties:" in problem
+    assert "made.py:make makes another thing" in problem
+
+
+def test_a_function_whose_file_changed_since_the_flow_began_is_not_verified(done, spark):
+    written(done.config.parent, "rows = rows")
+    spans = spans_of(done)
+    assert "restart the flow" in compare(spark, done.flow, spans).problem
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("rand() > 0.5", "rand()"),
+        ("timestamp > now() - interval 1 day", "now()"),
+        ("length(concat(uuid(), string(key))) > 3", "uuid()"),
+        ("cast(timestamp as long) < unix_timestamp()", "current_timestamp()"),
+        ("length(key) > 3", ""),
+    ],
+)
+def test_sql_that_depends_on_time_or_chance_is_named_at_its_line(spark, text, name):
+    plan = sql_plan(spark, TopicTransform("t", where=Written(text, "f:7: where")))
+    nothing = spark.createDataFrame([], rows_ddl(plan.inputs))
+    found = unrepeatable_sql(spark, plan, nothing)
+    assert found == (
+        f"f:7: where: {name}: its results cannot be made a second time" if name else ""
+    )

@@ -1,0 +1,127 @@
+"""Alerts to real HTTP servers: what arrives, and what is said where it does not."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from support.config_files import TWO
+from support.hook import Hook, a_hook
+from typer.testing import CliRunner
+
+from orchestration.alerts import outbox
+from orchestration.alerts.alert import Alert
+from orchestration.alerts.channels import channels, post
+from orchestration.cli.main import app
+from replication.errors import ConfigError, EnvironmentProblem
+from replication.settings.sections import Alerts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ALERT = Alert("check_failed", "A->B", "A->B is late\nreason: slow", 7, flows=("A->B",))
+SECOND = Alert("check_passed", "A->B", "A->B is resolved", 8)
+
+
+@pytest.fixture
+def hook() -> Iterator[Hook]:
+    with a_hook() as found:
+        yield found
+
+
+def test_an_alert_is_posted_as_json(hook):
+    post(ALERT, hook.url)
+    (got,) = hook.got
+    assert (got["kind"], got["subject"], got["text"]) == ("check_failed", "A->B", ALERT.text)
+    assert (got["at_ms"], got["source"], got["flows"]) == (7, "isthmus", ["A->B"])
+
+
+def test_a_post_that_is_refused_raises_without_naming_the_secret_path(hook):
+    hook.answer = 503
+    with pytest.raises(EnvironmentProblem) as caught:
+        post(ALERT, hook.url)
+    assert (
+        str(caught.value) == "posting an alert to webhook 127.0.0.1: the server answered HTTP 503"
+    )
+
+
+def test_a_post_to_a_closed_port_raises():
+    with pytest.raises(EnvironmentProblem, match="refused"):
+        post(ALERT, "http://127.0.0.1:1/secret-path")
+
+
+def test_only_web_addresses_are_posted_to():
+    with pytest.raises(ConfigError, match="scheme 'file' is not supported: use http or https"):
+        post(ALERT, "file:///etc/passwd")
+
+
+def test_apprise_posts_title_text_and_kind_and_no_name_shows_a_secret(hook):
+    (channel,) = channels(Alerts(urls=(hook.apprise,)))
+    channel.send(ALERT)
+    (got,) = hook.got
+    assert (got["title"], got["message"]) == ("Isthmus: A->B is late", "reason: slow")
+    assert got["type"] == "failure"
+    assert "hush" not in channel.name
+    hook.answer = 500
+    with pytest.raises(EnvironmentProblem, match="500") as caught:
+        channel.send(ALERT)
+    assert "hush" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "url", ["slack://xoxb-1234-1234-abcdefgh/#ops", "pagerduty://" + "k" * 32 + "@" + "i" * 32,
+            "mailtos://user:hush@example.com?to=ops@example.com",
+            "workflows://example.com:443/" + "a" * 32 + "/" + "b" * 32]
+)  # fmt: skip
+def test_the_services_that_the_page_names_are_known(url):
+    try:
+        (channel,) = channels(Alerts(urls=(url,)))
+    except ConfigError:
+        pytest.fail(f"{url} is not known")
+    assert "hush" not in channel.name
+
+
+def test_an_url_that_no_service_has_is_refused_by_its_scheme_alone():
+    with pytest.raises(ConfigError, match=r"begins with nosuch://") as caught:
+        channels(Alerts(urls=("nosuch://hush",)))
+    assert "hush" not in str(caught.value)
+
+
+def test_a_channel_that_fails_gets_its_alerts_later_in_order_and_delays_no_other(hook):
+    with a_hook() as other:
+        both = channels(Alerts(webhook_url=hook.url, urls=(other.apprise,)))
+        hook.answer = 500
+        waiting, problems = outbox.deliver((), [ALERT], both, 1_000)
+        assert problems == ("posting an alert to webhook 127.0.0.1: the server answered HTTP 500",)
+        assert hook.tries == 2
+        waiting = outbox.parse(json.loads(json.dumps(outbox.dump(waiting))))
+        waiting, _ = outbox.deliver(waiting, [SECOND], both, 2_000)
+        assert hook.tries == 2, "it is not due yet"
+        hook.answer = 200
+        waiting, problems = outbox.deliver(waiting, [], both, 1_000 + outbox.FIRST_MS)
+        assert (waiting, problems) == ((), ())
+        assert [each["at_ms"] for each in hook.got] == [7, 8]
+        assert [each["type"] for each in other.got] == ["failure", "success"]
+
+
+def test_an_alert_that_nobody_took_for_a_day_is_dropped(hook):
+    hook.answer = 500
+    found = channels(Alerts(webhook_url=hook.url))
+    waiting, _ = outbox.deliver((), [ALERT], found, outbox.KEEP_MS + 8)
+    assert waiting == ()
+
+
+def test_isthmus_alert_test_says_of_each_channel_whether_it_arrived(hook, tmp_path):
+    file = tmp_path / "f.properties"
+    file.write_text(f"{TWO}alert.webhook.url = {hook.url}\nalert.urls = json://127.0.0.1:1/x\n")
+    result = CliRunner().invoke(app, ["alert", "test", str(file)])
+    assert result.exit_code == 1
+    assert "webhook 127.0.0.1: arrived" in result.output
+    assert "JSON json://127.0.0.1:1/x: FAILED" in result.output
+    assert hook.got[0]["kind"] == "test"
+    file.write_text(f"{TWO}alert.urls = {hook.apprise}\n")
+    assert CliRunner().invoke(app, ["alert", "test", str(file)]).exit_code == 0
+    file.write_text(TWO)
+    result = CliRunner().invoke(app, ["alert", "test", str(file)])
+    assert "log alone" in result.output

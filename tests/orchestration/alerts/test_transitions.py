@@ -1,0 +1,113 @@
+"""Which alerts are told, tick by tick."""
+
+from __future__ import annotations
+
+import json
+
+from orchestration.alerts.alert import PROBLEM, RESOLVED
+from orchestration.alerts.incidents import Incident
+from orchestration.alerts.transitions import (
+    AT_ONCE,
+    CLEAR_S,
+    FLAP_S,
+    FLAPS,
+    MOST,
+    WINDOW_S,
+    Memory,
+    transitions,
+)
+
+LATE = Incident("A->B", "RUNNING", "70 s behind", ("lag_sla",), ("A->B",), ("orders-0 [5, 9)",))
+
+
+class Clock:
+    """Runs ticks, as a sensor does: what is remembered goes through a cursor's JSON."""
+
+    def __init__(self) -> None:
+        self.now_s, self.cursor = 1_000_000.0, ""
+
+    def tick(self, *now: Incident, after_s: float = 10, state: str = "RUNNING: well") -> list:
+        self.now_s += after_s
+        memory = Memory.parse(json.loads(self.cursor or "null"))
+        current = {each.subject: each for each in now}
+        told, memory = transitions(
+            current, {"A->B": state}, memory, int(self.now_s * 1000), "docs/runbooks.md"
+        )
+        self.cursor = json.dumps(memory.dump())
+        return [(each.kind, each.subject) for each in told] if not self.full else list(told)
+
+    full = False
+
+
+def test_an_incident_is_told_when_it_begins_and_when_it_ends_and_not_between():
+    clock = Clock()
+    assert clock.tick(LATE) == [(PROBLEM, "A->B")]
+    assert clock.tick(LATE) == []
+    assert clock.tick() == []
+    assert clock.tick(after_s=CLEAR_S) == [(RESOLVED, "A->B")]
+    assert clock.tick() == []
+
+
+def test_an_alert_says_state_since_what_is_at_risk_and_what_to_do():
+    clock = Clock()
+    clock.full = True
+    (alert,) = clock.tick(LATE)
+    assert alert.text.splitlines() == [
+        "A->B is RUNNING (lag_sla failed)",
+        "reason: 70 s behind",
+        "since: 1970-01-12 13:46:50 UTC (0 s ago)",
+        "at risk: orders-0 [5, 9)",
+        "do: see where it is behind: `isthmus status FILE`; give it more units",
+        "runbook: docs/runbooks.md#a-flow-is-behind",
+    ]
+    assert (alert.state, alert.flows, alert.at_risk) == ("RUNNING", ("A->B",), LATE.at_risk)
+    clock.tick()
+    (over,) = clock.tick(after_s=CLEAR_S, state="PAUSED: paused by ann")
+    assert over.text.splitlines()[:2] == ["A->B is resolved", "now: PAUSED: paused by ann"]
+
+
+def test_what_does_not_last_is_not_told_and_has_no_end():
+    held = Incident("A->B", "STARTING", "the driver is starting", hold_s=180)
+    clock = Clock()
+    assert [clock.tick(held) for _ in range(18)] == [[]] * 18
+    assert clock.tick() == []
+    assert clock.tick(held, after_s=170) == [], "it begins anew"
+    assert clock.tick(held, after_s=179) == []
+    assert clock.tick(held, after_s=1) == [(PROBLEM, "A->B")]
+
+
+def test_a_moment_without_it_is_not_its_end():
+    clock = Clock()
+    clock.tick(LATE)
+    assert clock.tick() == []
+    assert clock.tick(LATE) == []
+    assert clock.tick() == []
+    assert clock.tick(after_s=CLEAR_S) == [(RESOLVED, "A->B")]
+
+
+def test_what_comes_and_goes_is_told_some_times_and_then_only_when_it_lasts():
+    clock, told = Clock(), []
+    for _ in range(FLAPS + 3):
+        told += [*clock.tick(LATE), *clock.tick(), *clock.tick(after_s=CLEAR_S)]
+    assert told == [(PROBLEM, "A->B"), (RESOLVED, "A->B")] * FLAPS
+    assert clock.tick(LATE) == []
+    assert clock.tick(LATE, after_s=FLAP_S) == [(PROBLEM, "A->B")]
+
+
+def test_many_at_once_are_told_as_one():
+    many = [Incident(f"A{n}->B", "RUNNING", "late") for n in range(AT_ONCE + 1)]
+    clock = Clock()
+    assert clock.tick(*many) == [(PROBLEM, f"{AT_ONCE + 1} incidents")]
+    clock.tick()
+    assert clock.tick(after_s=CLEAR_S) == [(RESOLVED, f"{AT_ONCE + 1} incidents")]
+
+
+def test_beyond_the_limit_an_incident_waits_and_is_told_if_it_is_still_there():
+    clock = Clock()
+    now: list[Incident] = []
+    for n in range(MOST):
+        now.append(Incident(f"A{n}->B", "RUNNING", "late"))
+        assert len(clock.tick(*now)) == 1
+    late = [*now, LATE]
+    assert clock.tick(*late) == []
+    assert clock.tick(*late, after_s=WINDOW_S) == [(PROBLEM, "A->B")]

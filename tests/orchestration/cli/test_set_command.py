@@ -1,0 +1,74 @@
+"""``isthmus set``: what it writes, refuses and shows."""
+
+from __future__ import annotations
+
+import stat
+
+import pytest
+from support.config_files import TWO
+from typer.testing import CliRunner
+
+from orchestration.cli.main import app
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "f.properties"
+    path.write_text(f"# mine\n{TWO}topics = orders\n")
+    path.chmod(0o640)
+    return path
+
+
+def run(*arguments, given: str | None = None):
+    return CliRunner().invoke(app, ["set", *map(str, arguments)], input=given)
+
+
+def test_it_sets_a_key_shows_the_difference_and_keeps_the_rest(file):
+    link = file.with_name("link")
+    link.symlink_to(file)
+    result = run(link, "topics", r"orders, evt\d+")
+    assert result.exit_code == 0, result.output
+    assert r"A->B: topics: orders → orders, evt\d+" in result.output
+    assert file.read_text() == f"# mine\n{TWO}topics = orders, evt\\\\d+\n"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o640
+    assert link.is_symlink()
+    assert [each.name for each in file.parent.iterdir()].count("f.properties") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("lag.sla.secnds", "5"), "unknown key"),
+        (("topics", "("), "topics"),
+        (("A.sasl.jaas.config", "word"), "standard input"),
+        (("topics",), "give a value, or --remove"),
+        (("topics", "x", "--remove"), "give a value, or --remove"),
+    ],
+)
+def test_what_check_refuses_is_refused_and_nothing_changes(file, arguments, says):
+    before = file.read_bytes()
+    result = run(file, *arguments)
+    assert result.exit_code != 0
+    assert says in f"{result.output}{result.exception}"
+    assert file.read_bytes() == before
+
+
+def test_a_removed_key_and_a_dry_run(file):
+    result = run(file, "topics", "--remove", "--dry-run")
+    assert "A->B: topics: orders → .*" in result.output
+    assert "topics" in file.read_text()
+    assert run(file, "topics", "--remove").exit_code == 0
+    assert file.read_text() == f"# mine\n{TWO}"
+
+
+def test_a_secret_comes_from_standard_input_and_is_not_shown(file):
+    file.write_text(f"{TWO}metrics.port = 0\nmetrics.user = me\nmetrics.password = x\n")
+    result = run(file, "metrics.password", "-", given="hush\n")
+    assert "hush" not in result.output
+    assert "metrics.password = hush\n" in file.read_text()
+
+
+def test_a_file_that_is_not_utf_8_keeps_its_encoding(file):
+    file.write_bytes(f"# für\n{TWO}".encode("iso-8859-1"))
+    assert run(file, "lag.sla.seconds", "5").exit_code == 0
+    assert file.read_bytes().startswith("# für\n".encode("iso-8859-1"))

@@ -1,0 +1,72 @@
+"""A token end-point that is broken or hostile: bounded, and its address shows no secret."""
+
+from __future__ import annotations
+
+import json
+import socket
+
+import pytest
+from support.broken_servers import a_server
+
+from replication.adapters.auth import oauth
+from replication.adapters.auth.oauth import ClientCredentials, TokenProvider
+from replication.errors import ClusterUnavailable, ConfigError
+
+HEAD = b"HTTP/1.1 %s\r\nConnection: close\r\n\r\n"
+
+
+def answers(status: bytes, body: bytes):
+    def answer(near: socket.socket) -> None:
+        near.recv(1 << 16)
+        near.sendall(HEAD % status + body)
+        near.shutdown(socket.SHUT_WR)
+
+    return answer
+
+
+def token(answer) -> str:
+    with a_server(answer) as port:
+        url = f"http://127.0.0.1:{port}/token?key=hush"
+        return TokenProvider(ClientCredentials(url, "id", "hush")).token()
+
+
+def test_a_token_is_read():
+    assert token(answers(b"200 OK", json.dumps({"access_token": "t"}).encode())) == "t"
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind", "reason"),
+    [
+        (b"200 OK", b"x" * (2 << 20), ClusterUnavailable, "ValueError"),
+        (b"200 OK", b"\xff\xff\xff", ClusterUnavailable, "invalid start byte"),
+        (b"200 OK", b"[" * 100_000, ClusterUnavailable, "RecursionError"),
+        (b"401 No", b"", ConfigError, "HTTP 401"),
+        (b"503 No", b"", ClusterUnavailable, "HTTP 503"),
+    ],
+    ids=["2 MB", "no text", "nested", "401", "503"],
+)
+def test_what_is_no_token_is_one_error_without_a_secret(status, body, kind, reason):
+    with pytest.raises(kind) as raised:
+        token(answers(status, body))
+    said = str(raised.value)
+    assert said.startswith("requesting a token from http://127.0.0.1:")
+    assert said.endswith(f"/token: {reason}")
+
+
+def test_a_response_that_drips_in_is_given_up(monkeypatch):
+    monkeypatch.setattr(oauth, "_TIMEOUT_S", 0.3)
+
+    def drips(near: socket.socket) -> None:
+        near.recv(1 << 16)
+        near.sendall(HEAD % b"200 OK")
+        for _ in range(100):
+            near.sendall(b"x")
+            near.settimeout(0.05)
+            try:
+                near.recv(1)
+            except TimeoutError:
+                continue
+            return
+
+    with pytest.raises(ClusterUnavailable, match=r"/token: TimeoutError$"):
+        token(drips)
