@@ -95,7 +95,8 @@ def spans_of(flow: TransformFlow) -> TransformedSpans:
 
     config, topics = load_config(flow.config).config, re.compile(re.escape(flow.topic))
     with FlowComparison(flow.flow, config, topics, Options("read_committed")) as comparison:
-        assert all(TransformedTopics(flow.flow, comparison, run).verify(partial=False))
+        outcomes = list(TransformedTopics(flow.flow, comparison, run).verify(partial=False))
+    assert len(found) == 1, outcomes
     return found[0]
 
 
