@@ -1,5 +1,6 @@
-"""An operator's command, or its run in Dagster, that is killed when it begins a step.
+"""An operator's command, or its run in Dagster, that is killed in the middle of a step.
 
+It is killed when it has said that it begins the step, and does not note the step as done before.
 The process of each is forked from one that has imported what they need: a third of a command's time
 is spent on imports.
 """
@@ -23,10 +24,16 @@ if TYPE_CHECKING:
 
 _ENDED = "-- ended"
 _FORKS = """
-import json, os, sys
+import json, os, sys, threading
 {imports}
 from orchestration.recovery import flow_operation, operator
 sys.stdout.reconfigure(line_buffering=True)
+noted = operator.ended
+def ended(operation, step, *more):
+    if step == given["step"]:
+        threading.Event().wait()
+    return noted(operation, step, *more)
+operator.ended = ended
 for line in sys.stdin:
     given = json.loads(line)
     if (child := os.fork()) == 0:
@@ -76,14 +83,14 @@ class _Forks:
     call: str
     _process: subprocess.Popen[str] | None = field(default=None)
 
-    def lines(self, words: Iterable[str], watch_s: float) -> Iterator[str]:
-        """Yield the process id of a new fork, and then its output."""
+    def lines(self, words: Iterable[str], watch_s: float, step: str) -> Iterator[str]:
+        """Yield the process id of a new fork, which does not end ``step``, and then its output."""
         if self._process is None:
             self._process = self._started()
         request, answers = self._process.stdin, self._process.stdout
         assert request is not None
         assert answers is not None
-        asked = {"words": [*words], "watch_s": watch_s, "environment": _kept()}
+        asked = {"words": [*words], "watch_s": watch_s, "step": step, "environment": _kept()}
         print(json.dumps(asked), file=request, flush=True)
         yield from _until_ended(answers)
 
@@ -120,7 +127,7 @@ _COMMANDS, _RUNS = _Forks(*_COMMAND), _Forks(*_RUN)
 def killed_at(step: str, words: Iterable[object], *, is_patient: bool = False) -> None:
     """Run ``isthmus`` with these words, and kill its process when it begins ``step``."""
     watch_s = _PATIENT_S if is_patient else _IMPATIENT_S
-    _killed_at(step, _COMMANDS.lines(map(str, words), watch_s), {})
+    _killed_at(step, _COMMANDS.lines(map(str, words), watch_s, step), {})
 
 
 def killed_run(
@@ -135,7 +142,7 @@ def killed_run(
     ``also``: what is done when another step begins, by its name.
     """
     given = (*words, str(file), str(file.parent / "state"), json.dumps(config))
-    _killed_at(step, _RUNS.lines(given, _IMPATIENT_S), also)
+    _killed_at(step, _RUNS.lines(given, _IMPATIENT_S, step), also)
 
 
 def _killed_at(step: str, lines: Iterator[str], also: Mapping[str, Callable[[], object]]) -> None:

@@ -176,7 +176,9 @@ def test_a_budget_of_dead_letters_ends_in_a_halt(flow_of):
 def test_a_function_of_another_type_is_refused_before_anything_is_written(flow_of):
     flow = flow_of("SOURCE->B.transform = mine.py:wrong\n", numbered(4))
     flow.config.with_name("mine.py").write_text(FUNCTION)
-    run = finished(flow)
+    run = flow.run()
+    run._guarded_round()
+    run.close()
     assert "mine.py:wrong returned a list, not a pyarrow.RecordBatch" in run.problem
     assert run.problem.startswith(f"{flow.config}:6: ")
     assert (flow.read(), flow.anchors()) == ([], {})
