@@ -57,14 +57,15 @@ class TransformFlow:
         self.config = home / "isthmus.properties"
         self.here, self.there = source, target
         self.alias = home.name.replace("_", "-")[-20:]
+        self.topic = f"{self.alias}-orders"  # and no topic of another test: clusters are shared
+        self.copy = f"{self.alias}.{self.topic}"
         self.config.write_text(
             f"clusters = {self.alias}, B\n{self.alias}.bootstrap.servers = {source}\n"
             f"B.bootstrap.servers = {target}\n{self.alias}->B.enabled = true\n"
-            f"replication.factor = 1\n" + more.replace("SOURCE", self.alias)
+            f"replication.factor = 1\n{more.replace('SOURCE', self.alias)}"
+            f"{self.alias}->B.topics = {self.topic}\n"
         )
         self.flow = load_config(self.config).config.flows[0]
-        self.topic = f"{self.alias}-orders"
-        self.copy = f"{self.alias}.{self.topic}"
 
     def make(self, partitions: int = 2) -> None:
         """Create the topic, its copy, and the state topics."""
