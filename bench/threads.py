@@ -1,4 +1,4 @@
-"""Threads that work until a measurement is over."""
+"""Threads that work until a measurement, or a part of a test, is over."""
 
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bench.threads import working
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.topics.state_store import StateStore
 from replication.adapters.wire import connect
@@ -210,13 +211,8 @@ def feeding(flow: Flow, per_second: int = 1000, config=None) -> Iterator[None]:
             if over.wait(0.2):
                 return
 
-    thread = threading.Thread(target=feed)
-    thread.start()
-    try:
+    with working(over, feed):
         yield
-    finally:
-        over.set()
-        thread.join(WAIT_S)
 
 
 def copy(spec: UnitSpec, connect=connect) -> UnitReport:

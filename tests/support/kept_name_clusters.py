@@ -8,8 +8,10 @@ import uuid
 from collections import defaultdict
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
+from bench.threads import working
 from orchestration.flows.comparison.compared_partition import TopicPair
 from orchestration.flows.comparison.own_records import OwnRecords
 from orchestration.flows.comparison.topic_comparison import Options, TopicComparer
@@ -123,15 +125,8 @@ class Mesh:
                 self.write(one, 20)
                 over.wait(pause_s)
 
-        threads = [threading.Thread(target=feed, args=(each,)) for each in where]
-        for each in threads:
-            each.start()
-        try:
+        with working(over, *(partial(feed, each) for each in where)):
             yield
-        finally:
-            over.set()
-            for each in threads:
-                each.join(WAIT_S)
 
     @contextmanager
     def copying(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from confluent_kafka import Consumer
 from confluent_kafka import TopicPartition as ClientPartition
 
+from bench.threads import working
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.model import BY_ID, PartitionPlan, TopicPartition
 from support import kafka_records
@@ -174,13 +175,8 @@ class Return:
                 self.produce(self.out, f"here {turn}", 60)
                 self.produce(self.back, f"there {turn}", 60)
 
-        thread = threading.Thread(target=feed)
-        thread.start()
-        try:
+        with working(over, feed):
             yield
-        finally:
-            over.set()
-            thread.join()
 
     def commit(
         self, group: str, offsets: dict[int, int], topic: str = "", bootstrap: str = ""

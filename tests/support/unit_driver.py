@@ -7,8 +7,10 @@ import socket
 import threading
 import time
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
+from bench.threads import working
 from replication.adapters.wire import connect
 from replication.copier.host import Host
 from replication.errors import ClusterUnavailable
@@ -92,10 +94,5 @@ def _copy(spec: object) -> None:
 def driven(flow: Flow) -> Iterator[None]:
     """Let a flow run as it is desired while the block runs."""
     over, driver = threading.Event(), UnitDriver(flow)
-    thread = threading.Thread(target=driver.follow, args=(over,))
-    thread.start()
-    try:
+    with working(over, partial(driver.follow, over)):
         yield
-    finally:
-        over.set()
-        thread.join()

@@ -14,6 +14,7 @@ from support.copier_flows import Flow, feeding
 from support.sasl_ssl_broker import SaslSslCluster, trust_store
 from support.spark_driver import Application, wait_for
 
+from bench.threads import working
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.auth.client_config import to_librdkafka
 from replication.adapters.topics.state_store import StateStore
@@ -166,13 +167,8 @@ def filling(application: Application, topic: str):
             application.produce(topic, 100, seed=len(portions))
             portions.append(None)
 
-    thread = threading.Thread(target=work)
-    thread.start()
-    try:
+    with working(ended, work):
         yield portions
-    finally:
-        ended.set()
-        thread.join()
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ from support.mirrormaker import SETTINGS, kill_mirrormaker, start_mirrormaker, s
 from support.spark_driver import Application, wait_for
 from typer.testing import CliRunner
 
+from bench.threads import working
 from orchestration.cli.main import app
 from replication.model import Desired, FlowState
 
@@ -42,13 +43,8 @@ class Both:
                 records = [(n % 2, b"%d-%d" % (self._batch, n), b"x" * n) for n in range(count)]
                 kafka_records.produce(self.app.source.bootstrap_servers, self.topic, records)
 
-        thread = threading.Thread(target=feed)
-        thread.start()
-        try:
+        with working(over, feed):
             yield
-        finally:
-            over.set()
-            thread.join(30)
 
     def source(self) -> list[tuple]:
         return [each.content for each in self._source.read()]

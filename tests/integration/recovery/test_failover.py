@@ -21,6 +21,7 @@ from support.copier_flows import Flow, kill, report_of, start_unit
 from support.killed_operator import killed_at
 from support.spark_driver import REPOSITORY, wait_for
 
+from bench.threads import working
 from orchestration.dagster.flow_jobs.job_list import flow_jobs
 from orchestration.dagster.resources import Isthmus
 from replication.adapters.admin.kafka_admin import KafkaAdmin
@@ -87,11 +88,8 @@ class Disaster:
             while not over.wait(0.1):
                 self.produce()
 
-        thread = threading.Thread(target=feed)
-        thread.start()
-        yield
-        over.set()
-        thread.join()
+        with working(over, feed):
+            yield
 
     def commit(self, group: str, offsets: dict[int, int]) -> None:
         """Commit a group's offsets at the source."""

@@ -19,6 +19,7 @@ from support.secured_broker import PASSWORD
 from support.spark_driver import wait_for
 from support.unit_driver import driven
 
+from bench.threads import working
 from orchestration.dagster.flow_jobs.job_list import flow_jobs
 from orchestration.dagster.resources import Isthmus
 from replication.client.acl_values import TOPIC, Resource
@@ -74,13 +75,8 @@ class Move:
                 producer.produce(self.topic, b"%d" % next(self.sent), partition=1)
                 producer.commit_transaction()
 
-        thread = threading.Thread(target=feed)
-        thread.start()
-        try:
+        with working(over, feed):
             yield
-        finally:
-            over.set()
-            thread.join()
 
     def commit(self, group: str, offsets: dict[int, int]) -> None:
         consumer = Consumer({"bootstrap.servers": self.flow.here, "group.id": self.group(group)})
