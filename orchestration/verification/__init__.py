@@ -7,6 +7,7 @@
 ``report``: A verification as JSON and as a page
 ``report_files``: Where reports are stored, and for how long
 ``spark_process``: Compares ranges by a Spark job in a process of its own
+``transform_intervals``: Between which points the results of a transform are compared
 ``transform_plan``: Which offsets of both sides are compared of a transform, and why they cannot be
 ``transform_process``: Compares what a transform wrote by a Spark job in a process of its own
 ``transformed_topics``: Verifies the topics of a flow that are transformed

@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
     from orchestration.flows.comparison.compared_partition import Work
     from orchestration.verification.partition_plan import Selected
-    from orchestration.verification.transformed_topics import TransformRunner
+    from orchestration.verification.transformed_topics import TransformOutcome, TransformRunner
     from replication.records.comparison_result import Comparison
     from replication.settings.sections import Config, Flow
-    from replication.state import Anchor
+    from replication.state import Anchor, TransformVerified
     from replication.verification.ranges import RangeResult, VerifiedRange
 
     Progress = Callable[[str, int, int], object]  # what is done, how much of it, of how much
@@ -91,8 +91,9 @@ class FlowVerification:
             self._results = {each.number: each for each in results}
             topics = TransformedTopics(self.flow, comparison, self.run_transform)
             self.progress("comparing what is transformed", 0, len(comparison.transformed))
-            transformed = topics.verify(partial=self.selected.is_partial)
-            found = [*self._judged(plans, comparison, options), *waiting, *transformed]
+            transformed = topics.verify(self.selected)
+            found = [*self._judged(plans, comparison, options), *waiting]
+            found += [each for one in transformed for each in one.partitions]
             whole = Outcome(
                 self.flow.name,
                 at_ms,
@@ -101,7 +102,7 @@ class FlowVerification:
                 self.selected.is_partial,
                 took_s=time.monotonic() - began,
             )
-            self._remember(comparison, plans, whole)
+            self._remember(comparison, plans, transformed, whole)
             return whole
 
     def _known(
@@ -207,18 +208,23 @@ class FlowVerification:
         )
 
     def _remember(
-        self, comparison: FlowComparison, plans: Sequence[PartitionPlan], whole: Outcome
+        self,
+        comparison: FlowComparison,
+        plans: Sequence[PartitionPlan],
+        transformed: Sequence[TransformOutcome],
+        whole: Outcome,
     ) -> None:
         """Note how far all is equal; nothing of a run that left ranges out."""
         if self.selected.is_partial:
             return
         reader = comparison.positions.reader
         clean = {each.source for each in whole.partitions if not each.differences}
-        verified = [
+        verified: list[VerifiedUpTo | TransformVerified] = [
             _verified(self.flow.name, plan, reader.known.anchors[plan.work.source], whole.at_ms)
             for plan in plans
             if not plan.work.compacted and str(plan.work.source) in clean
         ]
+        verified += [each.verified for each in transformed if each.verified is not None]
         last = None
         if self.all_topics:
             before = reader.known.verification

@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from orchestration.verification.partition_plan import Selected
+from orchestration.verification.transform_intervals import (
+    Interval,
+    Offsets,
+    TransformPast,
+    offset_in,
+)
 from replication.model import TopicPartition
+from replication.state import TransformStart
 from replication.verification.transformed import ReadSpan, TransformedSpans, WrittenSpan
 
 if TYPE_CHECKING:
@@ -14,13 +22,18 @@ if TYPE_CHECKING:
     from orchestration.flows.comparison.compared_partition import TopicPair
     from replication.model import OffsetRange
     from replication.settings.transform_settings import TopicTransform
-    from replication.state import Anchor, TransformStart
+    from replication.state import Anchor, TransformPoint, TransformVerified
 
+_EVERYTHING = Selected()
 _UNKNOWN = (
     "since when its transform works as it does now is not known: its flow notes that when it "
     "transforms the next records"
 )
 _COMPACTED = "{} is compacted: which of the transform's results should be left is not known"
+_BEGAN_ANEW = (
+    "compared from where its transform began to work as it does now, which was after the last "
+    "good verification"
+)
 _RECREATED = "{} was created again: its flow notes that when it transforms the next records"
 
 
@@ -46,9 +59,25 @@ class KnownTransform:
     cluster_ids: tuple[str, str]
     untimed: Sequence[str] = ()
     passes: Sequence[str] = ()
+    points: Sequence[TransformPoint] = ()
+    verified: TransformVerified | None = None
+    # Source offsets of ``since`` and ``until``.
+    times: tuple[Offsets, Offsets] = ({}, {})
 
 
-def plan_transform(known: KnownTransform) -> TransformedSpans | str:
+@dataclass(frozen=True, slots=True)
+class TransformPlan:
+    """What is compared of a transform."""
+
+    whole: TransformedSpans  # all that a run without a choice compares
+    spans: tuple[TransformedSpans, ...]  # what is chosen of it
+    skipped: int = 0  # intervals between points that were not chosen
+    continues: bool = False  # behind what an earlier run verified
+    reach: TransformPoint | None = None  # the newest point: if all is equal, up to there
+    remark: str = ""
+
+
+def plan_transform(known: KnownTransform, selected: Selected = _EVERYTHING) -> TransformPlan | str:
     """Return what is compared; else why nothing can be."""
     start = known.start
     compacted = [
@@ -68,12 +97,39 @@ def plan_transform(known: KnownTransform) -> TransformedSpans | str:
         for topic, at_start in then.items():
             if at_start and now.get(topic, at_start) != at_start:
                 return _RECREATED.format(topic)
+    reached = {e: a.source for e, a in known.anchors.items() if a.source is not None}
+    past = TransformPast(start, known.points, known.verified, reached, known.times)
+    chosen = past.choose(selected)
+    return TransformPlan(
+        _spans(known, past, Interval(chosen.first, None)),
+        tuple(_spans(known, past, each) for each in chosen.intervals),
+        chosen.skipped,
+        not isinstance(chosen.first, TransformStart),
+        _reach(known, past),
+        _BEGAN_ANEW if past.began_anew else "",
+    )
+
+
+def _reach(known: KnownTransform, past: TransformPast) -> TransformPoint | None:
+    """Return the newest point before all that is compared; None: there is none."""
+    for each in reversed(past.known_points()):
+        places = (
+            (TopicPartition(topic, number), end)
+            for topic, ends in each.targets.items()
+            for number, end in enumerate(ends)
+        )
+        if all(where in known.there and end <= known.there[where].end for where, end in places):
+            return each
+    return None
+
+
+def _spans(known: KnownTransform, past: TransformPast, interval: Interval) -> TransformedSpans:
     return TransformedSpans(
         known.number,
-        start.definition,
-        {topic: len(ends) for topic, ends in start.targets.items()},
-        tuple(_read(known, start)),
-        tuple(_written(known, start)),
+        past.start.definition,
+        {topic: len(ends) for topic, ends in past.start.targets.items()},
+        tuple(_read(known, past, interval)),
+        tuple(_written(known, past, interval)),
         tuple(known.producers),
         known.cluster_ids,
         tuple(known.untimed),
@@ -81,28 +137,47 @@ def plan_transform(known: KnownTransform) -> TransformedSpans | str:
     )
 
 
-def _read(known: KnownTransform, start: TransformStart) -> Iterator[ReadSpan]:
+def _read(known: KnownTransform, past: TransformPast, interval: Interval) -> Iterator[ReadSpan]:
     for pair in known.pairs:
-        for number, begin in enumerate(start.sources.get(pair.source, ())):
+        for number in range(len(past.start.sources.get(pair.source, ()))):
             where = TopicPartition(pair.source, number)
+            begin, end = past.begin_of(interval, where), past.end_of(interval, where)
             anchor, log = known.anchors.get(where), known.starts.get(where)
             if begin is None or anchor is None or anchor.source is None or log is None:
                 continue
-            first, required = max(begin, log.start), max(begin, log.start, anchor.source)
-            # A transaction that was not decided yet when the later anchors were read is at most
-            # a batch ahead of them: its producer begins the next one when it is decided.
-            reached = max(anchor.source, known.later.get(where, anchor).source or 0)
-            most = reached + known.transform.batch_records
-            end = max(required, min(most, known.readable.get(where, required)))
-            yield ReadSpan(
-                *where, first, required, end, anchor.origins, pair.target, log.start > begin
-            )
+            first = max(begin, log.start)
+            last = _up_to_now(known, where, first) if end is None else (max(first, end),) * 2
+            yield ReadSpan(*where, first, *last, anchor.origins, pair.target, log.start > begin)
 
 
-def _written(known: KnownTransform, start: TransformStart) -> Iterator[WrittenSpan]:
-    for topic, begins in start.targets.items():
-        for number, begin in enumerate(begins):
-            log = known.there.get(TopicPartition(topic, number))
-            if log is not None:
-                first = max(begin, log.start)
-                yield WrittenSpan(topic, number, first, max(first, log.end), log.start > begin)
+def _up_to_now(known: KnownTransform, where: TopicPartition, first: int) -> tuple[int, int]:
+    """Return up to where results must be there, and up to where they may be."""
+    anchor = known.anchors[where]
+    passed = anchor.source or 0
+    required = max(first, passed)
+    # A transaction that was not decided yet when the later anchors were read is at most a batch
+    # ahead of them: its producer begins the next one when it is decided.
+    reached = max(passed, known.later.get(where, anchor).source or 0)
+    most = reached + known.transform.batch_records
+    return required, max(required, min(most, known.readable.get(where, required)))
+
+
+def _written(
+    known: KnownTransform, past: TransformPast, interval: Interval
+) -> Iterator[WrittenSpan]:
+    for topic, begins in past.start.targets.items():
+        for number, began in enumerate(begins):
+            where = TopicPartition(topic, number)
+            log = known.there.get(where)
+            if log is None:
+                continue
+            begin = _or(offset_in(interval.begin.targets, where), began)
+            end = log.end
+            if interval.end is not None:
+                end = _or(offset_in(interval.end.targets, where), began)
+            first = max(begin, log.start)
+            yield WrittenSpan(topic, number, first, max(first, end), log.start > begin)
+
+
+def _or(found: int | None, other: int) -> int:
+    return other if found is None else found

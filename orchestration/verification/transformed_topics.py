@@ -6,15 +6,23 @@ what is before them must be there. They are read again behind the ends: nothing 
 
 from __future__ import annotations
 
-from collections import defaultdict
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+import time
+from collections import Counter, defaultdict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from orchestration.verification import outcome
 from orchestration.verification.outcome import Difference, PartitionOutcome
-from orchestration.verification.transform_plan import KnownTransform, plan_transform
+from orchestration.verification.partition_plan import Selected
+from orchestration.verification.transform_plan import (
+    KnownTransform,
+    TransformPlan,
+    plan_transform,
+)
 from replication.model import TopicPartition
 from replication.records.batch_comparison import Place
+from replication.state import TransformVerified
+from replication.verification.transformed import TransformedResult, TransformedSpans
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,15 +30,17 @@ if TYPE_CHECKING:
     from orchestration.flows.comparison.compared_partition import TopicPair
     from orchestration.flows.comparison.flow_comparison import FlowComparison
     from replication.settings.sections import Flow
-    from replication.settings.transform_settings import TopicTransform
     from replication.state import Anchor
-    from replication.verification.transformed import Found, TransformedResult, TransformedSpans
+    from replication.verification.transformed import Found
 
 _SAME = "same"
 _CANNOT = "cannot be transformed"
 _FAILED = "cannot be transformed: they are dead letters, or were left out (isthmus losses)"
-_WHOLE = "it is transformed, so it is compared as a whole: leave out --since, --until and --sample"
 _NONE = Place(0, 0)
+_EVERYTHING = Selected()
+_EXAMPLES = 10
+
+Compared = tuple[TransformedSpans, TransformedResult]
 
 
 class TransformRunner(Protocol):
@@ -38,6 +48,13 @@ class TransformRunner(Protocol):
 
     def __call__(self, flow: str, spans: Sequence[TransformedSpans]) -> list[TransformedResult]:
         """Return what was found of each transform. Raises ReplicationError."""
+
+
+class TransformOutcome(NamedTuple):
+    """What was found of a transform; ``verified``: what is to be noted of it, if all is equal."""
+
+    partitions: tuple[PartitionOutcome, ...]
+    verified: TransformVerified | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,64 +65,117 @@ class TransformedTopics:
     comparison: FlowComparison
     run: TransformRunner
 
-    def verify(self, *, partial: bool) -> Iterator[PartitionOutcome]:
-        """Yield what was found; ``partial``: of what is compared as a whole, nothing is.
+    def verify(self, selected: Selected = _EVERYTHING) -> list[TransformOutcome]:
+        """Return what was found of each transform. Raises ReplicationError."""
+        plans = {
+            number: (pairs, plan_transform(self._known(number, pairs, selected), selected))
+            for number, pairs in self.comparison.transformed_pairs().items()
+        }
+        wanted = [
+            each
+            for _, plan in plans.values()
+            if isinstance(plan, TransformPlan)
+            for each in plan.spans
+            if not each.is_empty
+        ]
+        results = self.run(self.flow.name, wanted) if wanted else []
+        compared = list(zip(wanted, results, strict=True))
+        return [
+            TransformOutcome(tuple(_not_verified(pairs, plan)))
+            if isinstance(plan, str)
+            else self._outcome(pairs, plan, [e for e in compared if e[0].number == number])
+            for number, (pairs, plan) in plans.items()
+        ]
 
-        Raises ReplicationError.
-        """
-        planned: list[tuple[TransformedSpans, Sequence[TopicPair]]] = []
-        for number, pairs in self.comparison.transformed_pairs().items():
-            transform = self.flow.transforms[number]
-            if partial:
-                yield from _not_verified(pairs, _WHOLE)
-                continue
-            plan = plan_transform(self._known(number, transform, pairs))
-            if isinstance(plan, str):
-                yield from _not_verified(pairs, plan)
-            else:
-                planned.append((plan, pairs))
-        results = self.run(self.flow.name, [each for each, _ in planned]) if planned else []
-        for (spans, topics), result in zip(planned, results, strict=True):
-            if result.problem:
-                yield from _not_verified(topics, result.problem)
-                continue
-            yield from outcomes_of(self.flow.transforms[spans.number].pattern, spans, result.found)
+    def _outcome(
+        self, pairs: Sequence[TopicPair], plan: TransformPlan, compared: Sequence[Compared]
+    ) -> TransformOutcome:
+        if problem := next((found.problem for _, found in compared if found.problem), ""):
+            return TransformOutcome(tuple(_not_verified(pairs, problem)))
+        partitions = outcomes_of(self.flow.transforms[plan.whole.number].pattern, plan, compared)
+        reach = plan.reach
+        if reach is None or any(each.differences for each in partitions):
+            return TransformOutcome(tuple(partitions))
+        now_ms = int(time.time() * 1000)
+        verified = TransformVerified(
+            reach.flow, reach.number, reach.era, reach.sources, reach.targets, now_ms
+        )
+        return TransformOutcome(tuple(partitions), verified)
 
-    def _known(
-        self, number: int, transform: TopicTransform, pairs: Sequence[TopicPair]
-    ) -> KnownTransform:
+    def _known(self, number: int, pairs: Sequence[TopicPair], selected: Selected) -> KnownTransform:
         comparison, reader = self.comparison, self.comparison.positions.reader
         comparison.positions.look()
-        anchors = dict(reader.known.anchors)
-        start = reader.known.transforms.get(number)
+        anchors, state = dict(reader.known.anchors), reader.known.transforms[number]
+        start, points, verified = state.start, [*state.points.values()], state.verified
         settings = comparison.target_settings({*start.targets} if start else ())
         there = reader.ends(_partitions(start.targets, settings) if start else (), target=True)
         comparison.positions.look()
         mine = _of(anchors, pairs)
         begin = f"isthmus.{self.flow.name}.transform.{number}."
         names = reader.known.producer_names
+        readable = comparison.readable_ends(mine)
         return KnownTransform(
             number,
-            transform,
+            self.flow.transforms[number],
             pairs,
             start,
             *comparison.positions.ids,
             anchors,
             dict(reader.known.anchors),
             reader.ends(mine, target=False),
-            comparison.readable_ends(mine),
+            readable,
             there,
             sorted(each for each, name in names.items() if name.startswith(begin)),
             (reader.source.cluster_id, reader.target.cluster_id),
             sorted(name for name, each in settings.items() if _sets_times(each)),
             sorted(reader.came_by) if any(anchors[each].origins for each in mine) else (),
+            points,
+            verified,
+            (
+                self._offsets(mine, selected.since_ms, readable),
+                self._offsets(mine, selected.until_ms, readable),
+            ),
         )
+
+    def _offsets(
+        self,
+        partitions: Sequence[TopicPartition],
+        at_ms: int | None,
+        readable: Mapping[TopicPartition, int],
+    ) -> dict[TopicPartition, int]:
+        """Return the source offsets of a time; where no record is that new, the end."""
+        if at_ms is None:
+            return {}
+        found = self.comparison.source_offsets(partitions, at_ms)
+        return {where: readable.get(where, 0) if at is None else at for where, at in found.items()}
 
 
 def outcomes_of(
+    pattern: str, plan: TransformPlan, compared: Sequence[Compared]
+) -> list[PartitionOutcome]:
+    """Return an outcome a source partition, and one a target partition with records too many."""
+    outcomes = {
+        (str(span.source), _copy(span.target_topic)): PartitionOutcome(
+            str(span.source),
+            _copy(span.target_topic),
+            Place(span.begin, 0),
+            Place(span.required, 0),
+            remarks=(plan.remark,) if plan.remark and not number else (),
+            continues=plan.continues,
+            skipped=plan.skipped,
+        )
+        for number, span in enumerate(plan.whole.read)
+    }
+    for spans, result in compared:
+        for each in _outcomes(pattern, spans, result.found):
+            name = each.source, each.target
+            outcomes[name] = each if name not in outcomes else _sum(outcomes[name], each)
+    return [*outcomes.values()]
+
+
+def _outcomes(
     pattern: str, spans: TransformedSpans, found: Iterable[Found]
 ) -> Iterator[PartitionOutcome]:
-    """Yield an outcome a source partition, and one a target partition with records too many."""
     of_source: dict[int, list[Found]] = defaultdict(list)
     of_target: dict[int | None, list[Found]] = defaultdict(list)
     for each in found:
@@ -116,8 +186,7 @@ def outcomes_of(
     for number, span in enumerate(spans.read):
         begin, end = Place(span.begin, 0), Place(span.required, 0)
         listed = of_source[number]
-        copy = f"transformed, {span.target_topic}"
-        yield _outcome(str(span.source), copy, begin, end, listed)
+        yield _outcome(str(span.source), _copy(span.target_topic), begin, end, listed)
     for place, listed in of_target.items():
         target = "" if place is None else str(spans.written[place].target)
         yield _outcome(f"transform {pattern}", target, _NONE, _NONE, listed)
@@ -144,9 +213,25 @@ def _outcome(
         ranges=int(end.source > begin.source),
         records=same,
         counts={kind: count for kind, count in counts.items() if kind in outcome.KINDS},
-        examples=examples[:10],
+        examples=examples[:_EXAMPLES],
         apart={**apart, _FAILED: failed} if failed else apart,
     )
+
+
+def _sum(one: PartitionOutcome, two: PartitionOutcome) -> PartitionOutcome:
+    """Return what was found in two intervals of a partition, from where ``one`` begins."""
+    return replace(
+        one,
+        ranges=one.ranges + two.ranges,
+        records=one.records + two.records,
+        counts=Counter(one.counts) + Counter(two.counts),
+        examples=(*one.examples, *two.examples)[:_EXAMPLES],
+        apart=Counter(one.apart) + Counter(two.apart),
+    )
+
+
+def _copy(topic: str) -> str:
+    return f"transformed, {topic}"
 
 
 def _not_verified(pairs: Sequence[TopicPair], why: str) -> Iterator[PartitionOutcome]:

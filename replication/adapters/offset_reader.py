@@ -43,7 +43,13 @@ if TYPE_CHECKING:
     from replication.offsets.counted_log import CountedLog
     from replication.offsets.flow_offsets import Answers
     from replication.settings.sections import Config, Flow
-    from replication.state import GroupPositions, Stored, Verification, VerifiedUpTo
+    from replication.state import (
+        GroupPositions,
+        Stored,
+        TransformVerified,
+        Verification,
+        VerifiedUpTo,
+    )
 
     Found = TypeVar("Found")
 
@@ -185,7 +191,7 @@ class OffsetReader:
         self.run(self._logs[-1].append(groups))
 
     def remember_verified(
-        self, positions: Sequence[VerifiedUpTo], last: Verification | None
+        self, positions: Sequence[VerifiedUpTo | TransformVerified], last: Verification | None
     ) -> None:
         """Store up to where copies were verified, and how the verification of all topics ended."""
         _, anchors, offsets = self._logs

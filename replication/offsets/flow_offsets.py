@@ -32,7 +32,9 @@ from replication.state import (
     Loss,
     OffsetPoint,
     ProducerEntry,
+    TransformPoint,
     TransformStart,
+    TransformVerified,
     Verification,
     VerifiedUpTo,
 )
@@ -47,9 +49,28 @@ if TYPE_CHECKING:
 
     Answers = Mapping[TopicPartition, Mapping[int, Answer]]
 
+_Verified = VerifiedUpTo | Verification | TransformStart | TransformPoint | TransformVerified
 _CONCURRENT = 16  # partitions read at the same time
 # Losses whose offsets are at the source, and were passed over.
 _NEVER_COPIED = {PartitionState.REFUSED, PartitionState.SOURCE_CORRUPT, TAIL_KEPT}
+
+
+@dataclass(slots=True)
+class TransformState:
+    """What is known of one transform."""
+
+    start: TransformStart | None = None
+    points: dict[int, TransformPoint] = field(default_factory=dict)  # by slot
+    verified: TransformVerified | None = None
+
+    def learn(self, found: TransformStart | TransformPoint | TransformVerified) -> None:
+        """Add a record of it that was read."""
+        if isinstance(found, TransformPoint):
+            self.points[found.slot] = found
+        elif isinstance(found, TransformStart):
+            self.start = found
+        else:
+            self.verified = found
 
 
 @dataclass(slots=True)
@@ -68,7 +89,9 @@ class KnownPoints:
     )
     producers: set[int] = field(default_factory=set)  # the flow's own
     producer_names: dict[int, str] = field(default_factory=dict)  # their transactional ids
-    transforms: dict[int, TransformStart] = field(default_factory=dict)  # by number in the flow
+    transforms: dict[int, TransformState] = field(  # by number in the flow
+        default_factory=lambda: defaultdict(TransformState)
+    )
     groups: dict[str, GroupPositions] = field(default_factory=dict)  # at the source, by name
     verified: dict[TopicPartition, VerifiedUpTo] = field(default_factory=dict)
     verification: Verification | None = None  # the last one of all topics
@@ -93,21 +116,21 @@ class KnownPoints:
                     self.producer_names[each.producer_id] = each.transactional_id
                 case GroupPositions(flow=self.flow):
                     self.groups[each.group] = each
-                case VerifiedUpTo() | Verification() | TransformStart():
+                case _ if isinstance(each, _Verified):
                     self._learn_verified(each)
                 case _:
                     pass
 
-    def _learn_verified(self, found: VerifiedUpTo | Verification | TransformStart) -> None:
+    def _learn_verified(self, found: _Verified) -> None:
         """Add what verifications have noted, or go by."""
         if found.flow != self.flow:
             return
-        if isinstance(found, TransformStart):
-            self.transforms[found.number] = found
-        elif isinstance(found, Verification):
+        if isinstance(found, Verification):
             self.verification = found
-        else:
+        elif isinstance(found, VerifiedUpTo):
             self.verified[TopicPartition(found.topic, found.partition)] = found
+        else:
+            self.transforms[found.number].learn(found)
 
     def partitions_of(self, topic: str, *, target: bool) -> list[int]:
         """Return the copied partitions of a topic of the source, or of the target, in order."""

@@ -13,7 +13,8 @@
 ``source_topics``: State records of a flow's source: what it had when the flow first started, and
     what is gone
 ``topics``: Names of the topics in which Isthmus keeps its state
-``transform_start``: State records of transforms: from where on they made what the target has
+``transform_start``: State records of transforms: from where on they made what the target has, and
+    which offsets of both sides belong together
 ``verification``: State records of verification: up to where a copy was compared, and how a flow's
     last run ended
 
@@ -24,7 +25,8 @@ Topics, one partition each, compacted:
   of each :class:`ProducerEntry` of its flows; a :class:`Verification` a flow; a
   :class:`TransformStart` a transform
 - ``isthmus-offsets.<source>.internal``: :class:`OffsetPoint`, from which offsets are translated;
-  :class:`GroupPositions`; :class:`VerifiedUpTo`
+  :class:`GroupPositions`; :class:`VerifiedUpTo`; :class:`TransformPoint` and
+  :class:`TransformVerified`
 - ``isthmus-producers.internal``: a :class:`ProducerEntry` a producer id (invariant F)
 - ``isthmus-status.<source>.internal``: :class:`FlowStatus` (which is the lease),
   :class:`BatchRun`, :class:`ClusterIds`, Intent, Control,
@@ -90,7 +92,7 @@ from replication.state.topics import (
     offsets_topic,
     status_topic,
 )
-from replication.state.transform_start import TransformStart
+from replication.state.transform_start import TransformPoint, TransformStart, TransformVerified
 from replication.state.verification import Verification, VerifiedUpTo
 
 if TYPE_CHECKING:
@@ -130,7 +132,9 @@ __all__ = [
     "RecreatedTopic",
     "Stored",
     "TaskReport",
+    "TransformPoint",
     "TransformStart",
+    "TransformVerified",
     "UnknownVersion",
     "Verification",
     "VerifiedUpTo",
@@ -174,6 +178,8 @@ Stored = (
     | VerifiedUpTo
     | Verification
     | TransformStart
+    | TransformPoint
+    | TransformVerified
 )
 _KINDS: dict[str, type[Stored]] = {each.KIND: each for each in get_args(Stored)}
 

@@ -1,4 +1,7 @@
-"""State records of transforms: from where on both sides they made what the target has."""
+"""State records of transforms: from where on both sides they made what the target has.
+
+Offsets are by topic, one a partition. The numbers of ``era`` tell the starts of a transform apart.
+"""
 
 from __future__ import annotations
 
@@ -29,3 +32,40 @@ class TransformStart(Record):
     target_ids: Mapping[str, str] = field(default_factory=dict)  # of their copies
     targets: Mapping[str, Sequence[int]] = field(default_factory=dict)  # likewise, on the target
     at_ms: int = 0
+    began_ms: int = 0  # when it began; 0: an older release stored it
+
+
+@dataclass(frozen=True, slots=True)
+class TransformPoint(Record):
+    """Offsets of both sides that belong together: what was there when nothing was open.
+
+    The results of source offsets before ``sources`` stand before ``targets``, all others at or
+    behind it. A partition that is not named had not begun. It stays true for ever.
+    """
+
+    KIND: ClassVar[str] = "transform point"
+    KEYS: ClassVar[tuple[str, ...]] = ("flow", "number", "slot")
+
+    flow: str
+    number: int  # of the transform in the flow
+    slot: int  # which of the retained points
+    era: int = 0  # ``began_ms`` of the start
+    minute: int = 0  # since then
+    sources: Mapping[str, Sequence[int | None]] = field(default_factory=dict)
+    targets: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    at_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TransformVerified(Record):
+    """A point of a transform up to which a verification found all results as they should be."""
+
+    KIND: ClassVar[str] = "transform verified"
+    KEYS: ClassVar[tuple[str, ...]] = ("flow", "number")
+
+    flow: str
+    number: int  # of the transform in the flow
+    era: int = 0
+    sources: Mapping[str, Sequence[int | None]] = field(default_factory=dict)
+    targets: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    at_ms: int = 0  # when it was so

@@ -47,7 +47,7 @@ class WrittenSpan(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TransformedSpans:
-    """What is compared of one transform: all that it read, and all that it wrote."""
+    """What is compared of one transform: what it read, and what it wrote meanwhile."""
 
     number: int  # of the transform in the flow
     definition: str  # digest of what it did since the spans begin
@@ -58,6 +58,12 @@ class TransformedSpans:
     cluster_ids: tuple[str, str] = ("", "")  # of source and target
     untimed: tuple[str, ...] = ()  # target topics that set timestamps of their own
     passes: tuple[str, ...] = ()  # ids of clusters that records of the source may have been on
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is to be read on either side."""
+        spans = [(e.begin, e.end) for e in self.read] + [(e.begin, e.end) for e in self.written]
+        return all(begin >= end for begin, end in spans)
 
     def as_json(self) -> dict[str, Any]:
         """Return what ``of_json`` reads."""

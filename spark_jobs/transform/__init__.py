@@ -6,6 +6,7 @@
 ``batch_plan``: Which ranges the next batch of a transform takes, by slot
 ``placement``: Where a transform of a partition begins: at its anchor, at ``copy.start``, or not yet
 ``start_record``: Since when a transform works as it works now
+``point_record``: Which offsets of both sides belong together, noted once a minute
 ``slot_producers``: The producers of its tasks, their fence, and the positions that it continues at
 ``spark_job``: The Spark job of one batch: a task a slot
 ``sql_plan``: A transform in Spark SQL as a DataFrame

@@ -6,6 +6,7 @@ anchor: from then on no former task commits anything, so the anchors are exact (
 
 from __future__ import annotations
 
+import asyncio
 import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -13,14 +14,17 @@ from typing import TYPE_CHECKING
 from replication.client.producer_identity import ProducerIdentity
 from replication.client.state_log import StateLog
 from replication.copier.takeover.target_registry import TargetRegistry
+from replication.errors import ClusterRejected
 from replication.model import LATEST_TIMESTAMP, Mode, PartitionState, TopicPartition
 from replication.state import (
     PRODUCERS_TOPIC,
     Anchor,
     Claim,
     ProducerEntry,
+    TransformPoint,
     TransformStart,
     anchors_topic,
+    offsets_topic,
 )
 
 if TYPE_CHECKING:
@@ -45,12 +49,15 @@ class SlotProducers:
     identities: dict[int, ProducerIdentity] = field(default_factory=dict)
     anchors: dict[TopicPartition, Anchor] = field(default_factory=dict)  # of the whole flow
     start: TransformStart | None = None  # since when the transform works as it works now
+    point: TransformPoint | None = None  # the last one that was stored
     _log: StateLog = field(init=False)
+    _points: StateLog = field(init=False)
     _registry: TargetRegistry = field(init=False)
 
     def __post_init__(self) -> None:
         target = self.connected.target
         self._log = StateLog(target, anchors_topic(self.clusters.source_alias))
+        self._points = StateLog(target, offsets_topic(self.clusters.source_alias))
         self._registry = TargetRegistry(StateLog(target, PRODUCERS_TOPIC), self._log)
 
     async def take(self) -> None:
@@ -115,18 +122,42 @@ class SlotProducers:
 
     async def begin(self, start: TransformStart, counts: Mapping[str, int]) -> None:
         """Store a start, with the ends of those target topics that it does not name yet."""
-        target, new = self.connected.target, counts.keys() - start.targets.keys()
-        await target.refresh(new)
-        ends = {
-            topic: [
-                await target.offset_at(TopicPartition(topic, number), LATEST_TIMESTAMP)
-                for number in range(counts[topic])
-            ]
-            for topic in sorted(new)
-        }
+        new = {topic: counts[topic] for topic in sorted(counts.keys() - start.targets.keys())}
+        targets = {**start.targets, **await self._ends(new)}
         now_ms = int(time.time() * 1000)
-        self.start = replace(start, targets={**start.targets, **ends}, at_ms=now_ms)
+        began_ms = start.began_ms or now_ms
+        self.start = replace(start, targets=targets, at_ms=now_ms, began_ms=began_ms)
         await self.write(self.start)
+
+    async def note(self, point: TransformPoint) -> None:
+        """Store a point, with the ends of all target topics: nothing is open now.
+
+        In a transaction, which a driver that was fenced cannot commit: it may have been frozen, and
+        another one have written on, when it asked for the ends. Raises as ``take``.
+        """
+        topics = {} if self.start is None else self.start.targets
+        counts = {topic: len(each) for topic, each in topics.items()}
+        point = replace(point, targets=await self._ends(counts))
+        target, me = self.connected.target, self.identities[0]
+        await target.refresh([self._points.topic])
+        name, where = me.transactional_id, [self._points.partition]
+        for refused, error in (await target.add_to_transaction(name, me.producer, where)).items():
+            raise ClusterRejected(f"writing {refused}: error {error}")
+        await self._points.append([point], me)
+        await target.end_transaction(name, me.producer, commit=True)
+        self.point = point
+
+    async def _ends(self, counts: Mapping[str, int]) -> dict[str, list[int]]:
+        """Return the ends of topics, by their numbers of partitions."""
+        target = self.connected.target
+        await target.refresh(counts)
+        wanted = [TopicPartition(name, n) for name, count in counts.items() for n in range(count)]
+        found = await asyncio.gather(*(target.offset_at(e, LATEST_TIMESTAMP) for e in wanted))
+        ends = dict(zip(wanted, found, strict=True))
+        return {
+            name: [ends[TopicPartition(name, n)] for n in range(count)]
+            for name, count in counts.items()
+        }
 
     async def write(self, *stored: Stored) -> None:
         """Write anchors and losses of partitions that no task has now: outside of a transaction."""

@@ -19,6 +19,7 @@ from replication.errors import ClusterUnavailable, ConfigError, ReplicationError
 from replication.model import PartitionState
 from spark_jobs.transform.batch_plan import BatchLimits, plan_batch
 from spark_jobs.transform.placement import Placement
+from spark_jobs.transform.point_record import point_now
 from spark_jobs.transform.slot_producers import SlotProducers
 from spark_jobs.transform.spark_job import JobTooSlow
 from spark_jobs.transform.sql_plan import is_about_data, sql_reason
@@ -188,6 +189,7 @@ class TransformRun:
         if producers is None or not plans:
             return False
         self._place(producers, plans)
+        self._note_point(producers)
         running = {each: a for each, a in self._anchors.items() if each in plans}
         running = {each: a for each, a in running.items() if each not in self.halted}
         ends = self.setting.ends(running) if running else {}
@@ -228,6 +230,17 @@ class TransformRun:
             self._process.run(producers.begin(now, counts))
         elif (more := with_more(known, now)) != known or counts.keys() - sizes.keys():
             self._process.run(producers.begin(more, counts))
+
+    def _note_point(self, producers: SlotProducers) -> None:
+        """Note which offsets of both sides belong together, if it is time to."""
+        anchors = {**producers.anchors, **self._anchors}
+        now_ms = int(time.time() * 1000)
+        point = point_now(producers.start, anchors, producers.point, now_ms)
+        if point is None or producers.start is None:
+            return
+        deleted = producers.start.targets.keys() - self._partition_counts().keys()
+        if not deleted:
+            self._process.run(producers.note(point))
 
     def _decided(
         self, where: TopicPartition, plans: Mapping[TopicPartition, PartitionPlan]

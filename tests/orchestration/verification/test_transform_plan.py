@@ -51,7 +51,7 @@ KNOWN = KnownTransform(
 
 
 def test_results_up_to_the_first_anchor_must_be_there_and_those_of_a_batch_may_be():
-    spans = plan_transform(KNOWN)
+    spans = plan_transform(KNOWN).whole
     assert spans.read == (ReadSpan("t", 0, 100, 5_000, 6_500, "", "A.t"),)
     assert spans.written == (WrittenSpan("A.t", 0, 40, 3_000),)
     assert (spans.partitions, spans.producers, spans.definition) == ({"A.t": 1}, (11, 12), "d")
@@ -59,7 +59,7 @@ def test_results_up_to_the_first_anchor_must_be_there_and_those_of_a_batch_may_b
 
 
 def test_no_record_is_waited_for_that_the_source_does_not_give():
-    spans = plan_transform(replace(KNOWN, readable={T0: 5_020}))
+    spans = plan_transform(replace(KNOWN, readable={T0: 5_020})).whole
     assert (spans.read[0].required, spans.read[0].end) == (5_000, 5_020)
 
 
@@ -67,7 +67,7 @@ def test_what_retention_deleted_on_either_side_is_left_out_and_said():
     known = replace(
         KNOWN, starts={T0: OffsetRange(200, 9_000)}, there={COPY: OffsetRange(50, 3_000)}
     )
-    spans = plan_transform(known)
+    spans = plan_transform(known).whole
     assert spans.read == (ReadSpan("t", 0, 200, 5_000, 6_500, "", "A.t", trimmed=True),)
     assert spans.written == (WrittenSpan("A.t", 0, 50, 3_000, trimmed=True),)
 
@@ -96,7 +96,8 @@ def test_differences_are_told_by_partition_and_what_is_no_difference_apart():
         Found("repeated", 1, None, 0, None, 77),
     )
     assert TransformedResult.of_json(TransformedResult(found).as_json()).found == found
-    mine, target = outcomes_of("t", plan_transform(KNOWN), found)
+    plan = plan_transform(KNOWN)
+    mine, target = outcomes_of("t", plan, [(plan.whole, TransformedResult(found))])
     assert (mine.source, mine.records, mine.differences) == ("t-0", 70, 3)
     assert mine.counts == {"lost": 2, "different value": 1}
     assert [each[1:] for each in mine.examples] == [(120, None), (130, 60)]
