@@ -79,7 +79,7 @@ docs: $(READY) ## renew the tables of settings in docs/configuration.md
 lock: ## renew requirements.lock and deploy/requirements.lock from pyproject.toml; needs uv
 	uv pip compile pyproject.toml --extra dev --generate-hashes --no-emit-index-url --no-header --no-strip-extras \
 		--python-version 3.11 --quiet -o requirements.lock
-	uv pip compile pyproject.toml --extra msk --extra postgres --constraint requirements.lock --generate-hashes --no-emit-index-url \
+	uv pip compile pyproject.toml --extra msk --extra otel --extra postgres --constraint requirements.lock --generate-hashes --no-emit-index-url \
 		--no-header --no-strip-extras --no-annotate --python-version 3.11 --quiet -o deploy/requirements.lock
 
 sbom: $(READY) ## dist/sbom.json: a CycloneDX document of all that requirements.lock pins

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from replication.model import BY_ID
 from replication.settings.copy_settings import CopySettings
+from replication.settings.otlp_settings import OtlpSettings
 from replication.settings.setting_key import Derived, Key, Level
 from replication.settings.state_policies import Policies
 from replication.settings.transform_settings import DEAD_LETTER, TopicTransform
@@ -607,7 +608,7 @@ class DagsterSettings(Section):
 
 
 class MetricsSettings(Section):
-    """Where the drivers' figures are served for Prometheus, and how finely."""
+    """Where the drivers' figures are served for Prometheus or pushed to, and how finely."""
 
     port: Annotated[
         int | None,
@@ -649,6 +650,7 @@ class MetricsSettings(Section):
         str | None,
         Key("metrics.password", "string", "password of `metrics.user`", level=Level.FILE),
     ] = Field(default=None, repr=False)  # fmt: skip
+    otlp: OtlpSettings = OtlpSettings()
 
 
 class Config(Section):

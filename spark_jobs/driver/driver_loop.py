@@ -23,6 +23,7 @@ from spark_jobs.driver.flow_parts import FlowParts
 from spark_jobs.driver.flow_query import first_line, is_stopped, slots, start_query
 from spark_jobs.metrics.exposition import exposition_of
 from spark_jobs.metrics.metrics_collector import MetricsCollector
+from spark_jobs.metrics.otlp_push import OtlpPush, resource_of
 from spark_jobs.process.jvm import DIED, SparkJvm, dump_archive
 from spark_jobs.process.loop_watchdog import LoopWatchdog
 from spark_jobs.process.spark_session import (
@@ -93,6 +94,8 @@ class Driver:
         application, pid = self._directory.application, jvm.process.pid
         self._exposition = exposition_of(self._parts.config, application, gather, pid)
         self._exposition.serve()
+        otlp, whose = self._parts.config.metrics.otlp, resource_of(application)
+        OtlpPush(otlp, self._exposition.families, whose).start()
         self._take_leases(lock)
         timer.lap("leases_s")
         with self._reasons_in_status(), StartBeats(self._leases, _die):

@@ -1,4 +1,4 @@
-"""Metrics of a driver: collected when Prometheus asks, served over HTTP.
+"""Metrics of a driver: collected when Prometheus asks, served over HTTP, or pushed over OTLP.
 
 ``exposition``: Serves a driver's figures to Prometheus:
     ``http://<metrics.host>:<metrics.port>/metrics``
@@ -6,6 +6,8 @@
     compute its lag
 ``metrics_server``: The HTTP server of the metrics endpoint: a thread a request, TLS and a login
     where they are set
+``otlp_push``: Pushes a driver's figures over OTLP/HTTP in a thread of its own
+``otlp_request``: The figures of a driver as a request of OTLP, OpenTelemetry's protocol
 
 May import: ``replication`` only.
 """

@@ -110,6 +110,10 @@ class Exposition:
         registry.register(self)
         return registry
 
+    def families(self) -> Iterable[Metric]:
+        """Return all that the endpoint serves, as it is now. Raises ImportError."""
+        return self._registry().collect()
+
     def collect(self) -> Iterator[Metric]:
         """Yield all metrics with their samples; the registry calls this."""
         families = {each.name: _family(each) for each in metric_catalogue.ALL}

@@ -142,7 +142,8 @@ _SECRET_WORDS = (
     "account.key",
     "user.info",
 )
-_SECRET_ADDRESSES = frozenset({"alert.webhook.url", "alert.urls"})  # tokens are parts of them
+# Tokens are parts of these addresses and headers.
+_SECRET_PARTS = frozenset({"alert.webhook.url", "alert.urls", "metrics.otlp.headers"})
 MASK = "********"
 _USER_INFO = re.compile(r"://[^/\s@]*@")  # of an address: https://user:password@host
 _QUERY = re.compile(r"(://[^\s?]*\?)\S+")  # of an address: https://host/path?key=secret
@@ -167,7 +168,7 @@ def is_secret(key: str) -> bool:
 
 def masked(key: str, text: str) -> str:
     """Return a value as outputs may show it: without what is secret, or what is secret in it."""
-    if is_secret(key) or key in _SECRET_ADDRESSES:
+    if is_secret(key) or key in _SECRET_PARTS:
         return MASK if text else text
     shown = _QUERY.sub(rf"\1{MASK}", _USER_INFO.sub(f"://{MASK}@", text))
     return _OPTION.sub(rf"\1{MASK}", shown)

@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from pydantic import BaseModel
 
 from replication.settings.copy_settings import CopySettings
+from replication.settings.otlp_settings import OtlpSettings
 from replication.settings.sections import (
     AclSync,
     Alerts,
@@ -38,7 +39,7 @@ from replication.settings.state_policies import Policies
 SECTIONS: tuple[type, ...] = (
     Flow, Selection, Naming, TopicCreation, ConfigSync, AclSync, CopySettings, GroupSettings,
     Policies, Mm2, Heartbeats, OffsetSyncs, Checkpoints, SparkSettings, Alerts, DagsterSettings,
-    MetricsSettings, BoundedJobs, VerificationSettings,
+    MetricsSettings, OtlpSettings, BoundedJobs, VerificationSettings,
 )  # fmt: skip
 
 

@@ -1,15 +1,19 @@
-"""Builds the section of the metrics endpoint, and checks before a start that its keys fit together.
+"""Builds the section of the metrics, and checks before a start that its keys fit together.
 
-A key that cannot be honoured is an error: the endpoint would serve more readers than it says.
+A key that cannot be honoured is an error: the endpoint would serve more readers than it says, or
+figures would be pushed nowhere.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from replication.config.keys.verify import located
+from replication.settings.otlp_settings import OtlpSettings, header_lines
 from replication.settings.sections import MetricsSettings
 
 if TYPE_CHECKING:
@@ -18,29 +22,38 @@ if TYPE_CHECKING:
     from replication.config.keys.verify import ParsedFile
     from replication.config.sections.reading import Reader
 
+_ENDPOINT = "metrics.otlp.endpoint"
+_HEADERS = "metrics.otlp.headers"
+_OTLP_CA = "metrics.otlp.ssl.ca.location"
 _CERTIFICATE = "metrics.ssl.certificate.location"
 _NEEDS = (
     ("metrics.user", "metrics.password"),
     ("metrics.password", "metrics.user"),
     ("metrics.ssl.key.location", _CERTIFICATE),
     ("metrics.ssl.ca.location", _CERTIFICATE),
+    (_HEADERS, _ENDPOINT),
+    (_OTLP_CA, _ENDPOINT),
 )
 _FILES = {"certificate": _CERTIFICATE, "key": _NEEDS[2][0], "client_ca": _NEEDS[3][0]}
 
 
 def read_metrics(read: Reader, parsed: ParsedFile, notes: Notes) -> MetricsSettings:
     """Return where metrics are served and to whom; note keys that do not fit together."""
-    settings = read.section(MetricsSettings)
+    settings = read.section(MetricsSettings, otlp=read.section(OtlpSettings))
     base = parsed.path.parent.absolute()
-    files = {
+    files: dict[str, object] = {
         name: str(located(text, base))
         for name in _FILES
         if (text := getattr(settings, name)) is not None
     }
+    otlp = settings.otlp
+    if otlp.ca is not None:
+        files["otlp"] = replace(otlp, ca=str(located(otlp.ca, base)))
     settings = settings.model_copy(update=files)
     set_ = {key: value for key, value in parsed.props.items() if key.startswith("metrics.")}
     _check_pairs(set_, settings, notes)
     _check_files(set_, settings, notes)
+    _check_push(set_, settings.otlp, notes)
     if not notes.has_errors:
         _mention_readers(set_, settings, notes)
     return settings
@@ -73,6 +86,26 @@ def _check_files(set_: dict[str, Value], settings: MetricsSettings, notes: Notes
         if file is not None and not Path(file).is_file():
             notes.warn(set_[key].at, f"the file {file} does not exist; no metrics will be served",
                        "provide a PEM file")  # fmt: skip
+
+
+def _check_push(set_: dict[str, Value], otlp: OtlpSettings, notes: Notes) -> None:
+    if otlp.endpoint is None:
+        return
+    at, parts = set_[_ENDPOINT].at, urlsplit(otlp.endpoint)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        notes.error(at, "is no URL of HTTP", "http://host:4318/v1/metrics, or with https")
+    elif parts.username is not None:
+        notes.error(at, "has a login, which everybody sees", f"remove it and set {_HEADERS}")
+    elif otlp.headers and parts.scheme == "http" and not is_loopback(parts.hostname):
+        notes.warn(at, f"sends {_HEADERS} over the network in clear text", "choose https://")
+    try:
+        header_lines(otlp.headers or "")
+    except ValueError:
+        notes.error(set_[_HEADERS].at, "has a header without a name",
+                    "name=value, with commas between them")  # fmt: skip
+    if otlp.ca is not None and not Path(otlp.ca).is_file():
+        notes.warn(set_[_OTLP_CA].at, f"the file {otlp.ca} does not exist; nothing will be pushed",
+                   "provide a PEM file")  # fmt: skip
 
 
 def _mention_readers(set_: dict[str, Value], settings: MetricsSettings, notes: Notes) -> None:

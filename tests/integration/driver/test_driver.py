@@ -17,6 +17,7 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 from support import kafka_records
+from support.otlp_endpoint import attributes, otlp_endpoint
 from support.own_surface import listens, open_to_others, reachable_ports, tree
 from support.spark_driver import Application, wait_for
 from typer.testing import CliRunner
@@ -37,13 +38,20 @@ SOURCE->B.sync.group.offsets.enabled = true
 metrics.port = 0
 metrics.detail = partition
 """
+PUSH = "metrics.otlp.endpoint = {}\nmetrics.otlp.interval.seconds = 1\n"
 
 
 @pytest.fixture(scope="module")
 def running(source_cluster, target_cluster, tmp_path_factory):
     """One driver for the tests of this module, with a second flow whose source is down."""
     home = tmp_path_factory.mktemp("driver") / "app"
-    with closing(Application(source_cluster, target_cluster, home, DOWN)) as application:
+    with (
+        otlp_endpoint() as endpoint,
+        closing(
+            Application(source_cluster, target_cluster, home, DOWN + PUSH.format(endpoint.url))
+        ) as application,
+    ):
+        application.endpoint = endpoint
         application.stock = a_stock(application)
         application.start()
         application.await_state(FlowState.RUNNING)
@@ -167,6 +175,16 @@ def test_met_01_metrics_tell_what_was_copied_of_each_partition(running):
         assert found.of("isthmus_duty_ok", source=running.alias, duty="heartbeats") == 1
 
     running.await_scrape(all_is_told)
+    wait_for(lambda: pushed_records(running, labels) == {"0": 150, "1": 150}, 20)
+
+
+def pushed_records(running: Application, labels: dict[str, str]) -> dict[str, int]:
+    """Return the copied records of a topic's partitions, as the newest push over OTLP has them."""
+    if not running.endpoint.pushed:
+        return {}
+    points = running.endpoint.metrics()["isthmus_records_total"].sum.data_points
+    listed = [(attributes(each.attributes), each.as_double) for each in points]
+    return {own.pop("partition"): int(n) for own, n in listed if labels.items() <= own.items()}
 
 
 def test_a_paused_flow_copies_nothing_until_it_is_resumed(running):

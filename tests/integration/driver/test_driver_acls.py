@@ -54,6 +54,8 @@ config.providers.env.class = org.apache.kafka.common.config.provider.EnvVarConfi
 metrics.port = 0
 metrics.user = prometheus
 metrics.password = ${file:HOME/secrets.properties:metrics}
+metrics.otlp.endpoint = http://127.0.0.1:1/v1/metrics
+metrics.otlp.headers = authorization=Bearer hush-of-push
 alert.webhook.url = http://me:hush-of-webhook@127.0.0.1:1/hush-of-webhook
 spark.conf.spark.authenticate.secret = hush-of-spark
 spark.conf.spark.hadoop.fs.s3a.secret.key = ${dir:HOME/mounted:storage}

@@ -75,6 +75,8 @@ E->A.enabled = true
 metrics.port = 0
 metrics.user = prometheus
 metrics.password = ${{file:HOME/secrets.properties:metrics}}
+metrics.otlp.endpoint = http://127.0.0.1:1/v1/metrics
+metrics.otlp.headers = authorization=Bearer hush-of-push
 alert.webhook.url = http://me:hush-of-webhook@127.0.0.1:CLOSED/hush-of-path
 spark.conf.spark.authenticate.secret = hush-of-spark
 spark.conf.spark.hadoop.fs.s3a.secret.key = hush-of-storage

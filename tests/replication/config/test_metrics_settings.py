@@ -106,3 +106,47 @@ CLEAR_TEXT = (
 def test_what_other_machines_see_is_mentioned(tmp_path, more, findings):
     text = PORT + "metrics.host = 0.0.0.0\n" + more
     assert about(found(tmp_path, text), "metrics.host") == findings
+
+
+PUSH = TWO + "metrics.otlp.endpoint = https://otel.example:4318/v1/metrics\n"
+
+
+def test_a_push_has_its_headers_and_they_are_displayed_nowhere(tmp_path):
+    (tmp_path / "ca.pem").touch()
+    more = "metrics.otlp.headers = authorization=Bearer hush,x=1\nmetrics.otlp.ssl.ca.location = "
+    result = loaded(tmp_path, PUSH + more + "ca.pem\nmetrics.otlp.interval.seconds = 15\n")
+    otlp = result.config.metrics.otlp
+    assert (otlp.endpoint, otlp.interval.seconds) == ("https://otel.example:4318/v1/metrics", 15)
+    assert (otlp.headers, otlp.ca) == ("authorization=Bearer hush,x=1", str(tmp_path / "ca.pem"))
+    assert "hush" not in repr(result)
+    shown = {each.name: each.value for each in result.origins[""]}
+    assert shown["metrics.otlp.headers"] == "********"
+
+
+@pytest.mark.parametrize(
+    ("more", "key", "message"),
+    [
+        pytest.param("metrics.otlp.endpoint = otel:4317\n", "metrics.otlp.endpoint",
+                     "error: is no URL of HTTP → http://host:4318/v1/metrics, or with https",
+                     id="no URL"),
+        pytest.param("metrics.otlp.endpoint = https://me:pw@otel/v1/metrics\n",
+                     "metrics.otlp.endpoint", "error: has a login, which everybody sees → remove "
+                     "it and set metrics.otlp.headers", id="a login"),
+        pytest.param("metrics.otlp.headers = a=b\n", "metrics.otlp.headers",
+                     "error: needs metrics.otlp.endpoint → set metrics.otlp.endpoint, or remove "
+                     "metrics.otlp.headers", id="headers alone"),
+        pytest.param("metrics.otlp.endpoint = http://127.0.0.1:4318/\nmetrics.otlp.headers = =b\n",
+                     "metrics.otlp.headers", "error: has a header without a name → name=value, "
+                     "with commas between them", id="a header without a name"),
+        pytest.param("metrics.otlp.endpoint = http://otel/\nmetrics.otlp.headers = a=b\n",
+                     "metrics.otlp.endpoint", "warning: sends metrics.otlp.headers over the "
+                     "network in clear text → choose https://", id="clear text"),
+    ],
+)  # fmt: skip
+def test_a_push_that_cannot_work_or_shows_its_headers_is_mentioned(tmp_path, more, key, message):
+    assert about(found(tmp_path, TWO + more), key) == [message]
+
+
+def test_headers_stay_on_this_machine_in_clear_text(tmp_path):
+    text = "metrics.otlp.endpoint = http://[::1]:4318/\nmetrics.otlp.headers = a=b\n"
+    assert about(found(tmp_path, TWO + text), "metrics.otlp.endpoint") == []

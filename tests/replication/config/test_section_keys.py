@@ -15,7 +15,7 @@ from replication.config.keys.client_keys import CONSUMER_ONLY, KNOWN
 from replication.config.keys.docs_table import renewed
 from replication.config.keys.section_keys import SECTIONS, fields_of, known
 from replication.settings.copy_settings import CopySettings
-from replication.settings.sections import Flow, Mm2
+from replication.settings.sections import Flow, MetricsSettings, Mm2
 from replication.settings.setting_key import Derived, Level
 from replication.settings.state_policies import Policies
 
@@ -28,6 +28,7 @@ STRUCTURE = {
     Flow: {"source", "target", "clients", "selection", "naming", "creation", "configs", "acls",
            "copying", "policies", "mm2", "groups"},
     Mm2: {"heartbeats", "syncs", "checkpoints"},
+    MetricsSettings: {"otlp"},
 }  # fmt: skip
 
 
