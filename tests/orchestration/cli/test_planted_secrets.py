@@ -213,7 +213,7 @@ def test_a_secret_among_the_arguments_of_a_process_is_noticed():
             process.kill()
 
 
-def test_a_secret_in_dagsters_metadata_run_config_or_events_is_noticed(tmp_path):
+def test_a_secret_in_dagsters_metadata_run_config_or_events_is_noticed(tmp_path, local_instance):
     """Its storage is SQLite: the text stands there as it is."""
 
     @dg.asset
@@ -230,8 +230,7 @@ def test_a_secret_in_dagsters_metadata_run_config_or_events_is_noticed(tmp_path)
 
     given = {"ops": {"as_run_config": {"config": {"password": "hush-of-config"}}}}
     assets = [as_metadata, as_run_config, as_failure]
-    with dg.DagsterInstance.local_temp(str(tmp_path)) as instance:
-        dg.materialize(assets, instance=instance, run_config=given, raise_on_error=False)
+    dg.materialize(assets, instance=local_instance, run_config=given, raise_on_error=False)
     left = b"".join(Path(each).read_bytes() for each in in_files(tmp_path))
     assert all(b"hush-of-" + each in left for each in (b"metadata", b"config", b"failure"))
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import dagster as dg
 import pytest
 from support.builders import a_config, a_flow
@@ -18,9 +16,6 @@ from orchestration.dagster.resources import Isthmus
 from replication.errors import ClusterUnavailable
 from replication.settings.sections import TopicCreation
 from replication.state import Intent, status_topic
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 KEY = task_key("A->B", "topic_configs")
 FLOW = a_flow().model_copy(update={"creation": TopicCreation(replication_factor=1)})
@@ -38,10 +33,8 @@ class InMemory(Isthmus):
 
 
 @pytest.fixture
-def instance(tmp_path) -> Iterator[dg.DagsterInstance]:
-    # On disk: a schedule's context opens the instance by itself.
-    with dg.DagsterInstance.local_temp(str(tmp_path)) as found:
-        yield found
+def instance(local_instance) -> dg.DagsterInstance:
+    return local_instance  # on disk: a schedule's context opens the instance by itself
 
 
 @pytest.fixture

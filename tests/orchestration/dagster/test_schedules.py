@@ -58,31 +58,35 @@ def test_a_wrong_cron_line_is_named_with_its_place(tmp_path):
         read_config(file)
 
 
-def test_verifications_have_a_schedule_which_waits_until_the_run_before_has_ended(tmp_path):
+def test_verifications_have_a_schedule_which_waits_until_the_run_before_has_ended(
+    tmp_path, local_instance
+):
     verifications, _, repository = defined(tmp_path, "A->B.verify.schedule = 37 2 * * *\n")
     assert verifications.name == "verify_A_to_B"
     assert verifications.cron_schedule == "37 2 * * *"
     assert verifications.default_status is dg.DefaultScheduleStatus.RUNNING
 
-    def tick(instance: dg.DagsterInstance):
-        context = dg.build_schedule_context(instance=instance, repository_def=repository)
+    def tick():
+        context = dg.build_schedule_context(instance=local_instance, repository_def=repository)
         with context:
             return verifications.evaluate_tick(context)
 
-    with dg.DagsterInstance.local_temp(str(tmp_path)) as instance:
-        (request,) = tick(instance).run_requests
-        assert request.partition_key == "A->B"
-        other = {"dagster/partition": "B->A"}
-        create_run_for_test(
-            instance, job_name="verify", tags=other, status=dg.DagsterRunStatus.STARTED
-        )
-        assert tick(instance).run_requests
-        create_run_for_test(
-            instance, job_name="verify", tags=dict(request.tags), status=dg.DagsterRunStatus.STARTED
-        )
-        held = tick(instance)
-        assert not held.run_requests
-        assert held.skip_message == "the verification of A->B before has not ended yet"
+    (request,) = tick().run_requests
+    assert request.partition_key == "A->B"
+    other = {"dagster/partition": "B->A"}
+    create_run_for_test(
+        local_instance, job_name="verify", tags=other, status=dg.DagsterRunStatus.STARTED
+    )
+    assert tick().run_requests
+    create_run_for_test(
+        local_instance,
+        job_name="verify",
+        tags=dict(request.tags),
+        status=dg.DagsterRunStatus.STARTED,
+    )
+    held = tick()
+    assert not held.run_requests
+    assert held.skip_message == "the verification of A->B before has not ended yet"
 
 
 def test_a_batch_flow_has_the_schedule_that_the_file_sets_and_a_stream_has_none(tmp_path):

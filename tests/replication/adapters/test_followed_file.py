@@ -71,13 +71,15 @@ def test_a_broken_edit_leaves_the_settings_in_force_and_names_line_and_fix(file,
     assert followed.look().problem == ""
 
 
-def test_a_file_that_is_gone_leaves_the_settings_in_force(file, followed):
-    followed.look()
+def test_a_file_that_is_gone_leaves_the_settings_in_force(file, followed, monkeypatch):
+    before, now = followed.look(), time.monotonic()
     file.unlink()
-    deadline = time.monotonic() + 10
-    while not (problem := followed.look().problem):
-        assert time.monotonic() < deadline
-    assert problem == f"reading {file}: No such file or directory"
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    assert followed.look() is before
+    monkeypatch.setattr(time, "monotonic", lambda: now + SETTLED_S)
+    after = followed.look()
+    assert after.problem == f"reading {file}: No such file or directory"
+    assert after.config is before.config
 
 
 def test_a_start_with_a_broken_file_has_the_settings_of_before(file, followed, tmp_path):

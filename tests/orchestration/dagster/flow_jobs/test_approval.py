@@ -17,9 +17,8 @@ JOBS = flow_jobs(["A->B"])
 
 
 @pytest.fixture
-def instance(tmp_path):
-    with dg.DagsterInstance.local_temp(str(tmp_path)) as found:
-        yield found
+def instance(local_instance) -> dg.DagsterInstance:
+    return local_instance
 
 
 @dg.op(out=dg.Out(dg.Nothing))
