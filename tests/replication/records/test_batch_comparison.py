@@ -9,9 +9,9 @@ from crc32c import crc32c
 from hypothesis import given
 from hypothesis import strategies as st
 
+from replication.records import batch_comparison
 from replication.records.batch import LOG_APPEND_TIME, walk
 from replication.records.batch_comparison import (
-    MARK_EVERY,
     BatchComparison,
     ComparedLog,
     CountedBatch,
@@ -134,11 +134,12 @@ def test_records_that_the_flow_does_not_copy_need_no_copy():
     assert compared(source, target, keeps=lambda each: each.offset != 4).records == 5
 
 
-@pytest.mark.parametrize(("agree", "marked"), [(MARK_EVERY, False), (2 * MARK_EVERY + 5, True)])
-def test_a_mark_is_well_before_the_first_difference(agree, marked):
+@pytest.mark.parametrize(("agree", "marked"), [(1000, False), (2005, True)])
+def test_a_mark_is_well_before_the_first_difference(agree, marked, monkeypatch):
+    monkeypatch.setattr(batch_comparison, "MARK_EVERY", 1000)
     listed = [plain_record(1, None, b"%d" % n) for n in range(agree)]
-    source = log([*listed, plain_record(1, b"a", b"")], [5000])
-    target = log([*listed, plain_record(1, b"b", b"")], [5000], base=10)
+    source = log([*listed, plain_record(1, b"a", b"")], [50])
+    target = log([*listed, plain_record(1, b"b", b"")], [50], base=10)
     found = compared(source, target)
     assert (found.differs, found.records) == (True, agree)
-    assert found.mark == ((MARK_EVERY, MARK_EVERY + 10, MARK_EVERY) if marked else None)
+    assert found.mark == ((1000, 1010, 1000) if marked else None)
