@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -34,6 +35,11 @@ _ARROW = pa.schema(
         ("headers", pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))),
     ]
 )
+_NO_FILE_SYSTEM = re.compile(r"No FileSystem for scheme|Class \S+\.fs\.\S+ not found")
+_MISSING = (
+    "Spark has no file system for {}:// here: name its package in spark.conf.spark.jars.packages "
+    "(docs/backfill.md; S3 is s3a://)"
+)
 _NEEDED = ("partition", "offset", "timestamp", "value")
 _FORM = "partition, offset, timestamp, key, value and headers, and topic"
 
@@ -56,6 +62,8 @@ def records_at(spark: SparkSession, path: str, topic: str | None) -> DataFrame:
         if "py4j" not in type(error).__module__:
             raise
         why = java_problem(error).rpartition("Exception: ")[2]
+        if _NO_FILE_SYSTEM.search(why):
+            why = _MISSING.format(path.partition(":")[0])
         raise ConfigError(f"reading {path}: {why}") from None
     if topic is not None:
         return found.withColumn("topic", F.coalesce("topic", F.lit(topic)))

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _START_S = 60.0
+_FETCH_S = 600.0  # where it fetches packages before it listens
+_PACKAGES = "spark.jars.packages"
 _OPENED = (
     "java.lang java.lang.invoke java.lang.reflect java.io java.net java.nio java.util "
     "java.util.concurrent java.util.concurrent.atomic jdk.internal.ref sun.nio.ch sun.nio.cs "
@@ -74,6 +76,7 @@ class SparkJvm:
     process: subprocess.Popen[bytes]
     archive: Path | None  # where to write the loaded classes; None: they came from there
     directory: tempfile.TemporaryDirectory[str] = field(repr=False)
+    packages: str = ""  # that it fetches first
 
     @property
     def alive(self) -> bool:
@@ -92,15 +95,19 @@ class SparkJvm:
         Raises EnvironmentProblem; ConnectionError when it was killed.
         """
         info = Path(self.directory.name) / "connection"
-        deadline = time.monotonic() + _START_S
+        patience_s = _FETCH_S if self.packages else _START_S
+        deadline = time.monotonic() + patience_s
         while not info.exists():
             if not self.alive and self.was_killed():
                 raise ConnectionError("Spark's JVM was killed")
             if not self.alive or time.monotonic() > deadline:
                 self.kill()
+                what_to_do = "see its lines above in this log"
+                if self.packages:
+                    what_to_do = f"{what_to_do}, and check {_PACKAGES} = {self.packages}"
                 raise EnvironmentProblem(
                     "starting Java for Spark: it exited or did not answer within "
-                    f"{_START_S:.0f} s; see its lines above in this log"
+                    f"{patience_s:.0f} s; {what_to_do}"
                 )
             time.sleep(0.01)
         content = info.read_bytes()
@@ -159,7 +166,8 @@ def launch(
         env=jvm_environment(Path(directory.name) / "connection"),
         process_group=0,  # so that Ctrl-C reaches only us: we end the epoch first
     )
-    return SparkJvm(process, None if known else archive, directory)
+    packages = conf.get(_PACKAGES, "")
+    return SparkJvm(process, None if known else archive, directory, packages)
 
 
 def dump_archive(gateway: Any, archive: Path) -> None:

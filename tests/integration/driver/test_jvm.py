@@ -12,6 +12,7 @@ import pytest
 from py4j.java_gateway import GatewayParameters, JavaGateway
 from py4j.protocol import Py4JError
 
+from replication.errors import EnvironmentProblem
 from spark_jobs.process.jvm import launch
 
 pytestmark = pytest.mark.integration
@@ -116,3 +117,22 @@ def test_bl_122_a_jvm_whose_heap_is_full_ends_and_counts_as_killed(tmp_path, mon
         gateway.close()
     finally:
         jvm.stop()
+
+
+def test_packages_that_cannot_be_fetched_are_named(tmp_path):
+    conf = {"spark.jars.packages": "no.such:package:1", "spark.jars.ivy": str(tmp_path / "ivy")}
+    settings = tmp_path / "ivysettings.xml"  # nothing is asked for
+    settings.write_text(
+        '<ivysettings><settings defaultResolver="none"/><resolvers><filesystem name="none">'
+        f'<artifact pattern="{tmp_path}/[artifact].jar"/></filesystem></resolvers></ivysettings>'
+    )
+    whole = {**conf, "spark.jars.ivySettings": str(settings)}
+    jvm = launch(whole, tmp_path / "log4j2.properties", early=whole)
+    with pytest.raises(EnvironmentProblem) as failed:
+        jvm.connect()
+    assert str(failed.value) == (
+        "starting Java for Spark: it exited or did not answer within 600 s; see its lines above in "
+        "this log, and check spark.jars.packages = no.such:package:1"
+    )
+    jvm.stop()
+    jvm.directory.cleanup()

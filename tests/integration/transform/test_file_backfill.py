@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,6 +18,7 @@ import pytest
 from support import kafka_records
 from support.command import run_command
 from support.copier_flows import Flow
+from support.s3_files import BUCKET, S3Files
 from support.spark_driver import REPOSITORY, wait_for
 
 from orchestration.backfill import file_backfill
@@ -24,6 +26,7 @@ from orchestration.backfill.backfill import Backfill
 from orchestration.backfill.file_backfill import FileBackfill
 from orchestration.backfill.file_plan import file_lines
 from orchestration.services.home import Home
+from replication.adapters.local.kafka_jars import cache
 from replication.config.backfill_file import Budget
 from replication.config.load import load_config
 from replication.errors import ReplicationError
@@ -32,8 +35,17 @@ from replication.state import Anchor, anchors_topic
 from replication.state.backfill_names import BackfillNames
 from spark_jobs.export.record_reader import ExportedRecord, json_line
 from spark_jobs.history import file_backfill as job
+from spark_jobs.history.file_records import records_at
 
 pytestmark = pytest.mark.integration
+SDK = "software.amazon.awssdk"
+S3_PACKAGES = {  # as in docs/backfill.md
+    "jars.packages": (
+        f"org.apache.hadoop:hadoop-aws:3.5.0,{SDK}:s3:2.35.4,{SDK}:s3-transfer-manager:2.35.4,"
+        f"{SDK}:sts:2.35.4"
+    ),
+    "jars.excludes": f"{SDK}:bundle",
+}
 LIVE, BEGUN = 500, 300  # records of a partition, and where the stream began
 
 
@@ -169,6 +181,40 @@ def test_lines_of_json_are_appended_too_and_what_no_file_has_is_named(
         appended(flow, tmp_path, tmp_path / "json", spark, monkeypatch)
     with pytest.raises(ReplicationError, match="does not exist"):
         appended(flow, tmp_path, tmp_path / "home", spark, monkeypatch)
+
+
+@pytest.mark.parametrize("scheme", ["s3a", "foo"])
+def test_a_place_whose_file_system_is_missing_is_one_line_that_says_what_to_set(spark, scheme):
+    path = f"{scheme}://archive/orders"
+    with pytest.raises(ReplicationError) as refused:
+        records_at(spark, path, None)
+    assert str(refused.value) == (
+        f"reading {path}: Spark has no file system for {scheme}:// here: name its package in "
+        "spark.conf.spark.jars.packages (docs/backfill.md; S3 is s3a://)"
+    )
+
+
+def test_files_in_s3_are_appended_and_what_s3_refuses_is_one_line(flow, tmp_path):
+    """The command, with packages that Spark fetches; the store is a server of our own."""
+    records = streamed(flow)
+    as_files(flow, records, tmp_path / "orders", [(0, 150), (150, 300)])
+    file = config_of(flow, tmp_path).path
+    flows = ("--flow", f"{flow.alias}:B")
+    with S3Files(tmp_path) as store:
+        settings = {**S3_PACKAGES, **store.settings, "jars.ivy": cache() / "ivy-spark"}
+        lines = [f"spark.conf.spark.{name} = {value}\n" for name, value in settings.items()]
+        Path(file).write_text(Path(file).read_text() + "".join(lines))
+        done = run_command("backfill", file, *flows, "--from-files", f"s3a://{BUCKET}/orders")
+        assert done.code == 0, done
+        refused = run_command("backfill", file, *flows, "--from-files", "s3a://other/orders")
+    assert ("GET", "orders/part-1.parquet") in store.asked
+    copy = kafka_records.consume_all(flow.to, topic(flow), "read_committed")
+    for number in range(2):
+        ours = [each.content for each in records if each.partition == number]
+        theirs = [each.content for each in copy if each.partition == number]
+        assert theirs == [*ours[BEGUN:], *ours[:BEGUN]]
+    assert refused.code == 1
+    assert "reading s3a://other/orders: (Service: S3, Status Code: 403" in refused.lines[-1]
 
 
 def test_what_was_killed_goes_on_where_it_was(flow, tmp_path, spark, monkeypatch):
