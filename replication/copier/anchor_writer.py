@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from replication.client.network import Fenced
+from replication.copier.takeover.point_log import store_points
 from replication.errors import ClusterRejected, ClusterUnavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Mapping
 
     from replication.client.state_log import StateLog
     from replication.copier.partition.partition_copy import PartitionCopy
@@ -109,7 +110,7 @@ class AnchorWriter:
             if _without_time(anchor) != _without_time(self._written.get(partition))
         }
         try:
-            await self._write_points(partitions)
+            await store_points(self.points, partitions)
             await self.takeover.anchors.append(list(moved.values()))
         except BaseException as problem:
             self.anchor_changes.update(partitions)
@@ -120,15 +121,6 @@ class AnchorWriter:
             self.anchor_changes.update(
                 partition for partition in partitions if partition.is_behind
             )  # its lag in ms grows
-
-    async def _write_points(self, partitions: Iterable[PartitionCopy]) -> None:
-        """Write pending offset points, before the anchors that rely on them."""
-        all_offset_points = [
-            each.offset_points for each in partitions if each.offset_points.pending
-        ]
-        await self.points.append([point for each in all_offset_points for point in each.pending])
-        for each in all_offset_points:
-            each.pending.clear()
 
     async def drain(self, partitions: Collection[PartitionCopy]) -> None:
         """Wait for outstanding responses, up to a limit."""

@@ -10,8 +10,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from replication.client.network import Fenced
+from replication.client.state_log import StateLog
 from replication.copier.partition.position import Position
 from replication.copier.takeover.lost_anchor import LostAnchors
+from replication.copier.takeover.point_log import store_points
 from replication.copier.takeover.producer_ids import entry_of, producer_identity
 from replication.copier.takeover.renamed_topic import (
     find_ends,
@@ -22,7 +24,7 @@ from replication.copier.takeover.start_position import StartPositions, choose_is
 from replication.model import BY_ID, PartitionState
 from replication.provenance.origins import rule_of
 from replication.provenance.record_headers import OriginHeaders, RecordOrigin
-from replication.state import PRODUCERS_TOPIC, flow_topics
+from replication.state import PRODUCERS_TOPIC, flow_topics, offsets_topic
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -140,7 +142,8 @@ async def _take_placed(
     _set_paths(partitions, connections, spec)
     await connections.takeover.anchors.append(start_positions.losses)
     counted = await connections.takeover.take([each for each in partitions if each.topic_id], me)
-    await _restart(start_positions.restarts, connections)
+    points = StateLog(connections.target, offsets_topic(spec.source_alias))
+    await _restart(start_positions.restarts, connections, points)
     return partitions, counted
 
 
@@ -161,7 +164,9 @@ def _set_paths(
         )
 
 
-async def _restart(restarts: Mapping[PartitionCopy, int], connections: Connections) -> None:
+async def _restart(
+    restarts: Mapping[PartitionCopy, int], connections: Connections, points: StateLog
+) -> None:
     """Restart partitions of a recreated source topic at its beginning, and write their anchors.
 
     Not sooner: the records counted on the target are of the old topic. Not later: records that are
@@ -173,4 +178,5 @@ async def _restart(restarts: Mapping[PartitionCopy, int], connections: Connectio
         partition.position, partition.skip = begin, 0
     now = int(time.time() * 1000)
     anchors = [each.offset_points.note(each.anchor(now)) for each in restarts]
+    await store_points(points, restarts)
     await connections.takeover.anchors.append(anchors)

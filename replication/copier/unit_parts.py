@@ -72,7 +72,9 @@ class Engine:
         renewal = LeaseRenewal(producers, sender)
         transactions = None
         if joins is not None:
-            transactions = Transactions(takeover, producers, sender, joins, anchor_writer.wrote)
+            transactions = Transactions(
+                takeover, producers, sender, joins, points, anchor_writer.wrote
+            )
         return cls(
             partitions,
             sender,

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 
 from replication.copier.partition.broker_errors import PartitionError, Recovery, join_error
 from replication.copier.produce.transaction_outcome import Outcome, TransactionOutcome, gap_between
+from replication.copier.takeover.point_log import store_points
 from replication.errors import ClusterRejected, ClusterUnavailable, FlowTaken
 from replication.provenance.origins import LOCAL_ORIGIN
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from replication.client.producer_identity import ProducerIdentity
+    from replication.client.state_log import StateLog
     from replication.copier.partition.partition_copy import PartitionCopy
     from replication.copier.partition.transactional_copy import JoinRequests, TransactionalCopy
     from replication.copier.produce.producers import Producers
@@ -61,6 +63,7 @@ class Transactions:
     producers: Producers
     sender: Sender
     joins: JoinRequests
+    points: StateLog  # of offset points
     on_written: Callable[[Mapping[PartitionCopy, Anchor]], None]  # anchors that were committed
     _members: dict[TransactionalCopy, None] = field(default_factory=dict)
     _unconfirmed: Outcome | None = None
@@ -186,6 +189,7 @@ class Transactions:
             each: each.anchor_to_commit(now) for each in self._members if each.moved
         }
         log = self.takeover.anchors
+        await store_points(self.points, anchors)
         spans = {each.target: each.spans for each in self._members}
         spans[log.partition] = await log.append(list(anchors.values()), identity)
         await self.takeover.target.end_transaction(
@@ -221,6 +225,7 @@ class Transactions:
                 partition.undo(before)
                 partition.reason = _ABORTED
                 again[partition] = partition.offset_points.note(partition.anchor(now))
+        await store_points(self.points, again)
         await log.append(list(again.values()))
         self._unconfirmed = None
         self.on_written({**decided.anchors, **again})

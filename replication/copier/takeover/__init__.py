@@ -13,6 +13,7 @@
     (invariants A and B)
 ``lost_anchor``: A partition whose anchor is missing: whether it was copied before, and its last
     batch of ours
+``point_log``: Store the offset points of partitions, before an anchor names them
 ``producer_ids``: Producer ids of a unit: one producer per replication path of the records that it
     appends
 ``renamed_topic``: A partition whose topic has another name on the target: ends the old copy, begins

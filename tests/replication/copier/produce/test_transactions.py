@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -31,9 +32,10 @@ from replication.copier.takeover import takeover
 from replication.copier.takeover.connections import Connections, new_connections
 from replication.errors import ClusterUnavailable
 from replication.model import PartitionState, TopicPartition
+from replication.offsets.offset_map import has_lost_first
 from replication.records.batch import ABORT, walk
 from replication.records.control_batches import is_commit
-from replication.state import anchors_topic
+from replication.state import anchors_topic, offsets_topic
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -79,7 +81,8 @@ class Stage:
         readers = FetcherManager(spec, self.connections, sender, producers, recoveries)
         upkeep = PartitionUpkeep(self.connections, producers, sender, readers, None, recoveries)
         ended: list[object] = []
-        copying = Transactions(self.connections.takeover, producers, sender, joins, ended.append)
+        points, takeover = StateLog(self.target, offsets_topic("A")), self.connections.takeover
+        copying = Transactions(takeover, producers, sender, joins, points, ended.append)
         running = [asyncio.create_task(each.run()) for each in (copying, upkeep)[: 1 + recovers]]
         for partition in self.partitions:
             sender.lead[partition] = 0
@@ -107,6 +110,23 @@ class Stage:
         """Return the source offset in each partition's newest anchor."""
         read = asyncio.run(StateLog(self.target, ANCHORS.topic).read_on())
         return {each.partition: each.source for each in read}
+
+
+def test_offset_points_are_stored_before_the_anchors_that_name_them_are_committed():
+    """A unit may be killed before the writer of anchors had its first turn."""
+    stage = Stage()
+    asyncio.run(stage.copy())
+    points, anchors = (
+        asyncio.run(StateLog(stage.target, topic).read_on())
+        for topic in (offsets_topic("A"), ANCHORS.topic)
+    )
+    for each in anchors:
+        stored = [point for point in points if point.partition == each.partition]
+        later = replace(each, run=(each.run[0], 1, each.source, each.target + 1, each.records))
+        assert [point.number for point in stored] == [each.run[1]] == [0]
+        assert not has_lost_first(stored, later)
+    appended = [each[1] for each in stage.target.events if each[0] == "append"]
+    assert appended.index(offsets_topic("A")) < appended.index(ANCHORS.topic)
 
 
 def test_anchors_are_committed_with_the_records():
