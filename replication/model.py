@@ -118,7 +118,7 @@ class PartitionState(StrEnum):
     POSITION_LOST = "POSITION_LOST"  # it was copied before, and its anchor is gone
     TRANSFORM_FAILED = "TRANSFORM_FAILED"  # a record that the flow's transform cannot transform
     NAME_CHANGED = "NAME_CHANGED"  # it was copied under another name than the file gives now
-    PAUSED = "PAUSED"
+    PAUSED = "PAUSED"  # its flow is paused: a view of it, no anchor says so
     SOURCE_DELETED = "SOURCE_DELETED"  # the source has no such topic any more
     SOURCE_DENIED = "SOURCE_DENIED"  # our user may no longer describe the topic at the source
     NOT_SELECTED = "NOT_SELECTED"  # the flow's file no longer selects the topic
@@ -127,6 +127,12 @@ class PartitionState(StrEnum):
 # The states of a topic that is not copied any more: a flow's driver reports them, no anchor does.
 ABSENT: Final = frozenset(
     {PartitionState.SOURCE_DELETED, PartitionState.SOURCE_DENIED, PartitionState.NOT_SELECTED}
+)
+
+
+# The states in which nobody has to do anything: the partition is copied, or somebody wanted it so.
+AS_WANTED: Final = frozenset(
+    {PartitionState.RUNNING, PartitionState.PAUSED, PartitionState.NOT_SELECTED}
 )
 
 

@@ -23,6 +23,7 @@ class Alert:
     since_ms: int = 0
     flows: tuple[str, ...] = ()
     at_risk: tuple[str, ...] = ()  # topic-partitions with ranges of source offsets
+    halted: tuple[str, ...] = ()  # topics that are not copied, each with its state
     runbook: str = ""
 
     @property

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from replication.model import ABSENT, Desired, TopicPartition
+from replication.supervision.partition_states import as_wanted, needs_somebody
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,6 +31,12 @@ class Condition:
     failed: Mapping[str, str] = field(default_factory=dict)  # checks, and why
     silent: Mapping[str, str] = field(default_factory=dict)  # clusters, and what they answered
     at_risk: tuple[str, ...] = ()
+    halted: tuple[tuple[str, str], ...] = ()  # topics that are not copied, and the state of each
+
+    @property
+    def needs_somebody(self) -> bool:
+        """Whether a topic is in a state that does not heal by itself."""
+        return any(needs_somebody(state) for _, state in self.halted)
 
 
 def condition_of(
@@ -53,7 +60,15 @@ def condition_of(
         failed,
         {} if seen.wrong_cluster else silent,
         tuple(_at_risk(look)),
+        _halted(look),
     )
+
+
+def _halted(look: FlowLook) -> tuple[tuple[str, str], ...]:
+    """Return the topics that are not copied though somebody wants it, sorted, with each state."""
+    wanted = as_wanted(look.flow.policies)
+    bad = {(each.topic, str(each.state)) for each in look.anchors if each.state not in wanted}
+    return tuple(sorted(bad))
 
 
 def _at_risk(look: FlowLook) -> list[str]:

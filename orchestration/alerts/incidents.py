@@ -10,7 +10,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from replication.model import Desired
+from replication.model import Desired, FlowState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from orchestration.alerts.conditions import Condition
 
 START_S = 180.0  # so long a flow may take that somebody starts, resumes or stops
-HOLD_S = 30.0  # a driver that died is running again before
+HOLD_S = 20.0  # a driver that died is running again before; a sensor's tick later it is 30 s
 _OF_STATE = frozenset({"healthy", "lag_sla", "rpo_slo", "heartbeat_age"})  # follow from the state
 _BEGINS = frozenset({"STARTING", "STOPPED", "STOPPING"})
 FILE = "the configuration file"
@@ -35,6 +35,7 @@ class Incident:
     flows: tuple[str, ...] = ()
     at_risk: tuple[str, ...] = ()
     hold_s: float = 0.0
+    halted: tuple[tuple[str, str], ...] = ()  # topics that are not copied, and the state of each
 
 
 def incidents(
@@ -98,6 +99,7 @@ def _of_flow(condition: Condition, file_problem: str, now_ms: int) -> Iterator[I
         flows,
         condition.at_risk,
         _hold_s(condition, failed, now_ms),
+        condition.halted if "healthy" in failed else (),
     )
 
 
@@ -108,6 +110,8 @@ def _own(condition: Condition, file_problem: str) -> Mapping[str, str]:
         failed.pop("healthy", None)
     else:
         failed["healthy"] = condition.reason
+    if condition.state == FlowState.WRONG_CLUSTER:
+        failed = {name: why for name, why in failed.items() if name not in _OF_STATE - {"healthy"}}
     explained = condition.silent or condition.state == "DEAD"
     if explained or condition.desired is not Desired.RUN:
         failed = {name: why for name, why in failed.items() if name not in _OF_STATE}
@@ -116,8 +120,12 @@ def _own(condition: Condition, file_problem: str) -> Mapping[str, str]:
     return failed
 
 
+def _needs_somebody(condition: Condition) -> bool:
+    return condition.state == FlowState.WRONG_CLUSTER or condition.needs_somebody
+
+
 def _hold_s(condition: Condition, failed: Mapping[str, str], now_ms: int) -> float:
-    if not failed.keys() <= _OF_STATE:
+    if not failed.keys() <= _OF_STATE or _needs_somebody(condition):
         return 0.0
     asked_s = (now_ms - condition.asked_ms) / 1000
     if condition.state in _BEGINS or asked_s < START_S:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from orchestration.alerts.alert import PROBLEM, RESOLVED, Alert, lines, since, some
 from orchestration.alerts.runbooks import runbook
+from replication.supervision.partition_states import by_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -17,6 +18,8 @@ CLEAR_S = 15.0  # an incident is over once it is gone for so long
 FLAPS, FLAP_S = 3, 1800.0  # more beginnings in this time are not told
 AT_ONCE = 5  # more beginnings, or ends, of one moment are told as one
 MOST, WINDOW_S = 20, 600.0  # alerts in this time; others are told later, if they are still true
+MORE_S = 300.0  # between two alerts of an incident to which more topics come
+_REMEMBERED = 50  # topics of an incident
 _SHOWN = 30  # titles of those that are told as one
 
 
@@ -32,6 +35,7 @@ class Known:
     told: int = 0  # when that was told
     gone: int = 0  # when it was first not seen any more
     begun: tuple[int, ...] = ()  # when it was opened, of late
+    named: tuple[str, ...] = ()  # the topics that are not copied, with states, as they were told
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +50,9 @@ class Memory:
         """Return what ``dump`` has written; an empty one where it is not readable."""
         try:
             known = {
-                subject: Known(**{**each, "begun": tuple(each["begun"])})
+                subject: Known(
+                    **{**each, "begun": tuple(each["begun"]), "named": tuple(each.get("named", ()))}
+                )
                 for subject, each in stored["known"].items()
             }
             return cls(known, tuple(stored["sent"]))
@@ -69,8 +75,9 @@ def transitions(
     known, begins, ends = {}, [], []
     for subject, incident in now.items():
         seen = known[subject] = _seen(memory.known.get(subject), incident, now_ms)
-        if may_tell and seen.open and not seen.told and len(seen.begun) <= FLAPS:
-            known[subject] = replace(seen, told=now_ms)
+        is_due = not seen.told or _has_more(incident, seen, now_ms)
+        if may_tell and seen.open and is_due and len(seen.begun) <= FLAPS:
+            known[subject] = replace(seen, told=now_ms, named=_named(incident))
             begins.append(_problem(incident, seen, now_ms, base))
     for subject in memory.known.keys() - now.keys():
         missed = _missed(memory.known[subject], now_ms)
@@ -83,6 +90,19 @@ def transitions(
             known[subject] = missed
     told = (*_as_one(begins, now_ms), *_as_one(ends, now_ms))
     return told, Memory(known, (*sent, *(now_ms for _ in told)))
+
+
+def _named(incident: Incident) -> tuple[str, ...]:
+    """Return the topics of an incident that are remembered, each with its state."""
+    return tuple(f"{topic} {state}" for topic, state in incident.halted[:_REMEMBERED])
+
+
+def _has_more(incident: Incident, known: Known, now_ms: int) -> bool:
+    """Say whether topics are not copied that were not told: another state at once, others later."""
+    fresh = set(_named(incident)) - set(known.named)
+    states = {each.rpartition(" ")[2] for each in fresh}
+    told = {each.rpartition(" ")[2] for each in known.named}
+    return bool(states - told) or (bool(fresh) and now_ms - known.told >= MORE_S * 1000)
 
 
 def _seen(known: Known | None, incident: Incident, now_ms: int) -> Known:
@@ -113,6 +133,7 @@ def _problem(incident: Incident, known: Known, now_ms: int, base: str) -> Alert:
         f"{incident.subject} is {incident.state} ({checks} failed)",
         reason=incident.reason,
         since=since(known.since, now_ms),
+        not_copied=by_state(incident.halted),
         flows=some(incident.flows) if incident.flows != (incident.subject,) else "",
         at_risk=some(incident.at_risk),
         do=book.action,
@@ -128,6 +149,7 @@ def _problem(incident: Incident, known: Known, now_ms: int, base: str) -> Alert:
         since_ms=known.since,
         flows=incident.flows,
         at_risk=incident.at_risk[:10],
+        halted=_named(incident),
         runbook=link,
     )
 

@@ -11,7 +11,7 @@ from orchestration.dagster.observations.named_topics import (
     topic_limit,
     topic_verdict,
 )
-from orchestration.dagster.observations.topics import COPIED_CHECK, copied_verdict, topic_states
+from orchestration.dagster.observations.topics import COPIED_CHECK, copied_verdict
 from orchestration.dagster.reports import (
     BATCH_CHECK,
     BEAT_CHECK,
@@ -105,7 +105,7 @@ def build_flow_checks(flow: Flow) -> dg.AssetChecksDefinition:
     def check(isthmus: IsthmusResource) -> Iterator[dg.AssetCheckResult]:
         report = _report(isthmus, flow.name)
         yield from (check_result(report, each) for each in checks_of(flow))
-        passed, reason = copied_verdict(topic_states(report.look.seen.anchors).values())
+        passed, reason = copied_verdict(report.look)
         yield dg.AssetCheckResult(
             passed=passed,
             asset_key=topics_key(flow.name),

@@ -16,11 +16,11 @@ from orchestration.dagster.assets import stream_key
 from replication.durations import format_moment
 from replication.model import Desired, FlowState, PartitionState
 from replication.recovery.drill import drill_age
-from replication.supervision import losses
 from replication.supervision.batch_run import batch_age
 from replication.supervision.flow_figures import CounterSample, Rate, rate, sample
 from replication.supervision.heartbeat_check import beating, resting
 from replication.supervision.lag import FlowLag, SlaVerdict, evaluate_sla
+from replication.supervision.partition_states import as_wanted, by_state, loss_summary
 from replication.supervision.recovery_point import RecoveryPoint, evaluate_slo
 from replication.verification.verified_age import verified_age
 
@@ -71,6 +71,7 @@ class LastReported:
     in_time: bool | None = None  # last verdict on the lag
     recoverable: bool | None = None  # last verdict on what a failover would lose
     healthy: bool | None = None
+    halted: str = ""  # the states of its partitions in which they are not copied
     complete: bool | None = None  # no recent losses
     beating: bool | None = None  # heartbeats are young
     in_force: bool | None = None  # the driver follows the file as it is
@@ -89,7 +90,8 @@ class LastReported:
         return cls(**{**stored, "counters": CounterSample(**stored["counters"])})
 
     def dump(self) -> dict[str, Any]:
-        return asdict(self)
+        stored = asdict(self)
+        return stored if self.halted else {k: v for k, v in stored.items() if k != "halted"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +161,7 @@ def events_of(report: Report, last: LastReported) -> tuple[list[Event], LastRepo
         last,
         state=health.state,
         healthy=health.healthy,
+        halted=_halted(report.look),
         in_time=report.verdict.passed,
         recoverable=report.loss.passed,
         complete=_check(report, LOSS_CHECK)[0],
@@ -174,14 +177,16 @@ def events_of(report: Report, last: LastReported) -> tuple[list[Event], LastRepo
         moved_records=report.counters.records if moved else last.moved_records,
         counters=report.counters,
     )
-    changed = (now.state, now.healthy, now.absent) != (last.state, last.healthy, last.absent)
+    known = [(each.state, each.healthy, each.halted) for each in (now, last)]
+    other = known[0] != known[1]
+    changed = other or now.absent != last.absent
     key = stream_key(report.look.flow.name)
     candidates: list[tuple[bool, Callable[[], Event]]] = [
         (due or changed, lambda: dg.AssetObservation(key, metadata=_meta(report))),
         (moved, lambda: dg.AssetMaterialization(key, metadata=_meta(report))),
         (recheck or now.in_time != last.in_time, lambda: _evaluation(report, LAG_CHECK)),
         (recheck or now.recoverable != last.recoverable, lambda: _evaluation(report, RPO_CHECK)),
-        (recheck or now.healthy != last.healthy, lambda: _evaluation(report, HEALTH_CHECK)),
+        (recheck or other, lambda: _evaluation(report, HEALTH_CHECK)),
         (recheck or now.complete != last.complete, lambda: _evaluation(report, LOSS_CHECK)),
         (recheck or now.beating != last.beating, lambda: _evaluation(report, BEAT_CHECK)),
         (recheck or now.in_force != last.in_force, lambda: _evaluation(report, FILE_CHECK)),
@@ -203,6 +208,13 @@ def events_of(report: Report, last: LastReported) -> tuple[list[Event], LastRepo
         ),
     ]
     return [make() for is_due, make in candidates if is_due], now
+
+
+def _halted(look: FlowLook) -> str:
+    """Return the states of topics that are not copied, each with a few: no number that grows."""
+    wanted = as_wanted(look.flow.policies)
+    bad = {(each.topic, str(each.state)) for each in look.anchors if each.state not in wanted}
+    return by_state(sorted(bad))
 
 
 def check_result(report: Report, check: str) -> dg.AssetCheckResult:
@@ -233,7 +245,7 @@ def _check(report: Report, check: str) -> tuple[bool, str]:
         verdict = report.verdict if check == LAG_CHECK else report.loss
         return verdict.passed, verdict.reason
     if check == LOSS_CHECK:
-        return losses.summary(report.look.seen.losses, report.look.seen.now_ms)
+        return loss_summary(report.look.seen.losses, report.look.seen.now_ms)
     if check == FILE_CHECK:
         return report.in_force
     if check in (DRILL_CHECK, VERIFIED_CHECK, BATCH_CHECK):
@@ -291,6 +303,7 @@ def _meta(report: Report) -> dict[str, Any]:
     health, status = report.look.health, report.look.seen.status
     facts = {
         "state": str(health.state),  # Dagster stores plain strings only, no members of an enum
+        "healthy": health.healthy,
         "reason": health.reason,
         "records copied": report.counters.records,
         "offsets lost": sum(each.lost for each in report.look.seen.anchors),
@@ -344,7 +357,7 @@ def _listed_absent(absent: tuple[AbsentTopic, ...]) -> str:
 
 
 def _table(report: Report) -> dg.TableMetadataValue:
-    anchors = report.look.seen.anchors
+    anchors = report.look.anchors
     topics = _worst_topics(report)[:TABLE_ROWS]
     records = []
     for topic in topics:
@@ -367,7 +380,7 @@ def _table(report: Report) -> dg.TableMetadataValue:
 def _worst_topics(report: Report) -> list[str]:
     """Return all topics: those that are not copied, then those that are the furthest behind."""
     behind: dict[str, tuple[bool, float, int]] = {}
-    for each in report.look.seen.anchors:
+    for each in report.look.anchors:
         behind.setdefault(each.topic, (False, 0.0, 0))
         if each.state != PartitionState.RUNNING:
             behind[each.topic] = (True, 0.0, 0)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from replication.adapters.local.processes import began
 from replication.client.cluster_ids import FlowClusters, known_ids, stored_ids
 from replication.errors import ReplicationError, WrongCluster
-from replication.model import ABSENT, Desired, TopicPartition
+from replication.model import ABSENT, Desired, FlowState, TopicPartition
 from replication.recovery.procedure import newest, open_since
 from replication.recovery.procedure import standing as standing_of
 from replication.state import (
@@ -46,6 +46,7 @@ from replication.supervision.lag import (
     unknown_lag,
     with_absent,
 )
+from replication.supervision.partition_states import paused
 from replication.supervision.recovery_point import (
     RecoveryPoint,
     anchored,
@@ -141,6 +142,12 @@ class FlowLook:
     @property
     def health(self) -> Health:
         return flow_health(self.seen)
+
+    @property
+    def anchors(self) -> tuple[Anchor, ...]:
+        """The anchors with the states of partitions as operators see them."""
+        is_paused = self.health.state == FlowState.PAUSED
+        return paused(self.seen.anchors) if is_paused else self.seen.anchors
 
     @property
     def up_s(self) -> float:

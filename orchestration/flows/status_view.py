@@ -9,11 +9,12 @@ from orchestration.flows.answers import Answers
 from orchestration.flows.clusters import KafkaClusters
 from orchestration.flows.observe import FlowLook, LagWatch, in_time, look_here, now_ms
 from replication.config.changes import is_same
-from replication.model import PartitionState, TopicPartition
+from replication.model import TopicPartition
 from replication.supervision.driver_supervision import applications
 from replication.supervision.flow_figures import CounterSample, Rate, rate, sample
 from replication.supervision.health import Health, has_driver
 from replication.supervision.lag import PartitionLag
+from replication.supervision.partition_states import worst
 from replication.supervision.recovery_point import RecoveryPoint
 from replication.supervision.settings_check import is_older
 
@@ -44,9 +45,7 @@ class TopicView:
 
     @property
     def worst(self) -> Anchor:
-        """The first partition that is not running, else the first."""
-        bad = (each for each in self.anchors if each.state != PartitionState.RUNNING)
-        return next(bad, self.anchors[0])
+        return worst(self.anchors)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +124,7 @@ class StatusView:
             return FlowView(name, None, unknown, in_force=self._in_force(None))
         lag = self._lag.lag(look)
         point = look.recovery_point(lag)
-        anchors = look.seen.anchors
+        anchors = look.anchors
         topics = dict.fromkeys(each.topic for each in anchors)
         return FlowView(
             name,

@@ -57,7 +57,7 @@ def _stored(at_ms: int, metadata: Mapping[str, Any]) -> Stored:
     sample = Sample(
         at_ms,
         state,
-        is_well(state),
+        bool(values.get("healthy", is_well(state))),  # an older release did not store it
         values.get("lag in seconds"),
         values.get("records per second"),
         values.get("MB per second"),

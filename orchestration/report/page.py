@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from html import escape
 from typing import TYPE_CHECKING
 
 from orchestration.report.flow_history import worst_first
 from orchestration.report.pictures import heat_map, line, states, topology
 from replication.durations import format_moment
-from replication.supervision.losses import describe
+from replication.model import AS_WANTED, PartitionState
+from replication.supervision.partition_states import describe_loss
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from orchestration.report.flow_history import FlowHistory, Sample
 
 MOST_TOPICS, MOST_LOSSES, MOST_GROUPS = 40, 20, 50  # the page stays readable
+MOST_NUMBERS = 10  # partitions of a topic
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 62rem; color: #1d2733 }
 h1 { font-size: 1.5rem } h2 { margin-top: 2.5rem; border-bottom: 2px solid #d5dbe1 }
@@ -80,6 +83,9 @@ def _flow(each: FlowHistory) -> Iterator[str]:
         yield from _series(past.samples, past.lags, each.sla_s)
         yield f"<h3>The last {len(samples)} seconds</h3>"
     yield from _series(samples, each.lags, each.sla_s)
+    yield from _section(
+        "Not copied", ("topic-partitions", "state", "reason"), _halted(each), "all is copied"
+    )
     yield from _section("Losses", ("what was not copied",), _losses(each), "nothing was lost")
     yield from _section(
         "Consumer groups", ("group", "partitions", "read (UTC)"), _groups(each), "none is synced"
@@ -111,9 +117,24 @@ def _section(
     yield _table(head, rows) if rows else f"<p>{otherwise}</p>"
 
 
+def _halted(each: FlowHistory) -> Iterator[tuple[str, ...]]:
+    """Yield the partitions that are not RUNNING: of a topic, those in one state for one reason."""
+    found: dict[tuple[str, str, str], list[int]] = defaultdict(list)
+    for anchor in each.last.look.anchors if each.last and each.last.look else ():
+        if anchor.state != PartitionState.RUNNING:
+            found[anchor.topic, str(anchor.state), anchor.reason].append(anchor.partition)
+    worst = sorted(found.items(), key=lambda one: (one[0][1] in AS_WANTED, one[0]))
+    for (topic, state, reason), numbers in worst[:MOST_TOPICS]:
+        named = ", ".join(map(str, numbers[:MOST_NUMBERS]))
+        more = f" and {len(numbers) - MOST_NUMBERS} more" if numbers[MOST_NUMBERS:] else ""
+        yield f"{topic}-{named}{more}", state, reason
+    if len(worst) > MOST_TOPICS:
+        yield f"and {len(worst) - MOST_TOPICS} more: isthmus status", "", ""
+
+
 def _losses(each: FlowHistory) -> Iterator[tuple[str, ...]]:
     for loss in each.losses[:MOST_LOSSES]:
-        yield (describe(loss),)
+        yield (describe_loss(loss),)
     if len(each.losses) > MOST_LOSSES:
         yield (f"and {len(each.losses) - MOST_LOSSES} more: isthmus losses",)
 

@@ -9,11 +9,11 @@
 ``health``: The health of a flow: one state, one line, and whether it matches the desired state
 ``heartbeat_check``: Whether a flow's heartbeats are recent enough
 ``lag``: How far a flow is behind its source, in records and in seconds, for each partition
-``losses``: Records that were not copied, as operators see them
 ``metric_catalogue``: All metrics: names, descriptions and labels
 ``metric_samples``: Converts figures of flows to samples of the catalogue's metrics
 ``operator_decisions``: Partitions that wait for an operator's decision, and the decisions that
     each allows
+``partition_states``: The states and losses of partitions as operators see them, in every view
 ``recovery_point``: What the loss of a flow's source would cost (RPO): per partition, topic and
     group
 ``settings_check``: Decide whether a flow's driver follows the file as it is now

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from replication.model import ABSENT, Desired, FlowState, PartitionState
 from replication.settings.state_policies import what_to_do
 from replication.supervision.batch_run import batch_age
+from replication.supervision.partition_states import by_state, needs_somebody
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable
 
     from replication.state import AbsentTopic, Anchor, BatchRun, FlowStatus, Loss
 
@@ -206,16 +207,15 @@ def _running(seen: Seen, status: FlowStatus) -> Health:
     worst = next((each for each in seen.anchors if each.state not in _FINE), None)
     if waits_for := _waits_for(seen, status):
         return Health(FlowState.STARTING, healthy=False, reason=waits_for)
-    status = replace(status, **_newer(seen, status))
+    status = as_of_anchors(status, seen.anchors)
     if status.state == FlowState.RUNNING and not status.partitions:
         reason = f"copies nothing: {status.reason}"
         return Health(FlowState.DEGRADED, healthy=False, reason=reason)
     if status.state == FlowState.RUNNING and (worst is None or not status.not_running):
         parts = (f"{status.partitions} partitions", status.reason)
         return Health(status.state, healthy=True, reason="; ".join(filter(None, parts)))
-    reason = status.reason or (
-        _partition(worst) if worst else f"the driver is {status.state.lower()}"
-    )
+    reason = "; ".join(filter(None, (status.reason, _halted(seen, status))))
+    reason = reason or (_partition(worst) if worst else f"the driver is {status.state.lower()}")
     return Health(status.state, healthy=False, reason=reason)
 
 
@@ -245,21 +245,21 @@ def _has_not_begun(anchor: Anchor) -> bool:
     return anchor.state == PartitionState.WAITING and not anchor.reason
 
 
-def _newer(seen: Seen, status: FlowStatus) -> Mapping[str, Any]:
-    """Return what anchors change of a status: they are a second old, its figure is an epoch's.
+def as_of_anchors(status: FlowStatus, anchors: Iterable[Anchor]) -> FlowStatus:
+    """Return a status as the anchors change it: they are a second old, its figure is an epoch's.
 
     An epoch's figure without a reason counts partitions that were not RUNNING when it ended. An
     anchor in another state counts while it is newer than that figure may be: of topics that are
     not copied any more, anchors stay as they are.
     """
-    bad = [each for each in seen.anchors if each.state not in _FINE]
+    bad = [each for each in anchors if each.state not in _FINE]
     if status.state == FlowState.DEGRADED and status.not_running and not status.reason and not bad:
-        return {"state": FlowState.RUNNING, "not_running": 0}
+        return replace(status, state=FlowState.RUNNING, not_running=0)
     since = status.beat_ms - _EPOCH_MS
     fresh = [each for each in bad if _is_of(each, status) and each.at_ms > since]
     if status.state == FlowState.RUNNING and fresh:
-        return {"state": FlowState.DEGRADED, "not_running": len(fresh), "reason": ""}
-    return {}
+        return replace(status, state=FlowState.DEGRADED, not_running=len(fresh), reason="")
+    return status
 
 
 def _is_of(anchor: Anchor, status: FlowStatus) -> bool:
@@ -269,6 +269,18 @@ def _is_of(anchor: Anchor, status: FlowStatus) -> bool:
 
 # What is wrong with a topic that is gone, the driver's status says: its anchors stay as they were.
 _FINE = frozenset({PartitionState.RUNNING, PartitionState.PAUSED}) | ABSENT
+
+
+def _halted(seen: Seen, status: FlowStatus) -> str:
+    """Return the first partition that waits for somebody, and in which states others are."""
+    if status.state != FlowState.DEGRADED:
+        return ""
+    bad = [each for each in seen.anchors if each.state not in _FINE]
+    waiting = [each for each in bad if needs_somebody(each.state)]
+    if not (first := next(iter(waiting or bad), None)):
+        return ""
+    others = sorted({(each.topic, str(each.state)) for each in bad} - {(first.topic, first.state)})
+    return "; ".join(filter(None, (_partition(first), by_state(others))))
 
 
 def _partition(anchor: Anchor) -> str:

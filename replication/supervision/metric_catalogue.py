@@ -67,7 +67,7 @@ OF_FLOWS = tuple(
         (
             "partition_not_running",
             _GAUGE,
-            "1 for each partition neither RUNNING nor NOT_SELECTED, regardless of metrics.detail.",
+            "1 for each partition not copied though it should be, regardless of metrics.detail.",
             [*DETAIL, "state"],
         ),
         (

@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
-from replication.model import ABSENT, FlowState, PartitionState
+from replication.model import ABSENT, AS_WANTED, FlowState, PartitionState
+from replication.supervision.health import as_of_anchors
+from replication.supervision.partition_states import paused
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from replication.model import TopicPartition
     from replication.state import Anchor, Loss, Verification
     from replication.supervision.flow_figures import FlowFigures
     from replication.supervision.lag import PartitionLag
@@ -28,7 +31,6 @@ _NO_LOSS = {
     PartitionState.TARGET_FOREIGN,
     *ABSENT,
 }
-_AS_WANTED = {PartitionState.RUNNING, PartitionState.NOT_SELECTED}
 _DETAIL = {
     "flow": 0,
     "topic": 2,
@@ -114,7 +116,7 @@ def _groups(
 
 def _partitions(seen: FlowFigures) -> list[_Partition]:
     """Return what is to be copied and what was copied before; without a plan that is the same."""
-    anchors = seen.copied.anchors
+    anchors = _shown(seen)
     lags = {each.partition: each for each in seen.copied.lag.partitions}
     missing = {each.partition: each for each in seen.copied.point.partitions}
     before = {where: each.target_topic for where, each in anchors.items()}
@@ -132,8 +134,18 @@ def _partitions(seen: FlowFigures) -> list[_Partition]:
     ]
 
 
+def _shown(seen: FlowFigures) -> Mapping[TopicPartition, Anchor]:
+    """Return the anchors with the states that operators see."""
+    anchors = seen.copied.anchors
+    if seen.status.state != FlowState.PAUSED:
+        return anchors
+    return dict(zip(anchors, paused(anchors.values()), strict=True))
+
+
 def _health(seen: FlowFigures) -> Iterator[Named]:
-    status, copied = seen.status, seen.copied
+    copied = seen.copied
+    live = (each for each in copied.anchors.values() if each.topic not in seen.absent)
+    status = as_of_anchors(seen.status, live)
     for each in FlowState:
         yield "flow_state", (each,), status.state == each
     yield "flow_wanted", (), seen.wanted
@@ -186,7 +198,7 @@ def _states(partitions: Sequence[_Partition]) -> Iterator[Named]:
     unknown = [each for each in planned if each.lag is None or each.lag.records is None]
     yield "partitions_without_position", (), len(unknown)
     for each in partitions:
-        if each.state not in _AS_WANTED:
+        if each.state not in AS_WANTED:
             yield "partition_not_running", (*each.names, each.state), 1
 
 

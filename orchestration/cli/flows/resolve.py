@@ -25,7 +25,6 @@ from replication.naming.selection import TopicSelector
 from replication.planning.target_snapshot import read_name_decisions
 from replication.settings.state_policies import CHOICES
 from replication.state import status_topic
-from replication.supervision.losses import describe
 from replication.supervision.operator_decisions import (
     NameQuestion,
     answers,
@@ -33,6 +32,7 @@ from replication.supervision.operator_decisions import (
     name_questions,
     open_questions,
 )
+from replication.supervision.partition_states import describe_loss
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -118,7 +118,7 @@ def losses(
         print_data([asdict(each) for each in found], output)
         return
     for each in found:
-        typer.echo(f"{each.flow} {describe(each)}")
+        typer.echo(f"{each.flow} {describe_loss(each)}")
     if not found:
         typer.echo("no offset was skipped")
 

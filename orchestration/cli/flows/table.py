@@ -9,7 +9,7 @@ from rich.text import Text
 
 from orchestration.cli.screen.text_table import Column, TextTable
 from replication.durations import format_moment
-from replication.model import FlowState, PartitionState
+from replication.model import AS_WANTED, FlowState, PartitionState
 from replication.supervision.lag import FlowLag
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def _add_flow(table: TextTable, view: FlowView, limit: int | None) -> None:
     shown = _fitting(view.topics, limit)
     for topic in shown:
         worst = topic.worst.state
-        style = "dim" if worst == PartitionState.NOT_SELECTED else "red"
+        style = "dim" if worst in AS_WANTED else "red"
         halted = Text("" if worst == PartitionState.RUNNING else worst, style)
         table.add(f"  {topic.topic}", *_topic(topic), halted)
     if hidden := len(view.topics) - len(shown):
@@ -107,7 +107,7 @@ def _fitting(topics: tuple[TopicView, ...], limit: int | None) -> list[TopicView
     """Return ``limit`` topics in their order: those with a halted partition first of all."""
     if limit is None or len(topics) <= limit:
         return list(topics)
-    urgent = sorted(topics, key=lambda each: each.worst.state == PartitionState.RUNNING)[:limit]
+    urgent = sorted(topics, key=lambda each: each.worst.state in AS_WANTED)[:limit]
     return [each for each in topics if each in urgent]
 
 

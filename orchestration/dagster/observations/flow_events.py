@@ -22,7 +22,6 @@ from orchestration.dagster.observations.topics import (
     TopicMemory,
     copied_verdict,
     topic_changes,
-    topic_states,
 )
 from replication.supervision.heartbeat_check import resting
 
@@ -75,17 +74,21 @@ def flow_events(
     changes = topic_changes(report, known.partitions, last.topics, may_refresh=may_refresh)
     rounds, tasks = task_rounds.round_events(flow.name, look.tasks, last.tasks, known.tasks)
     named, verdicts = named_events(report, known.named, last.named)
-    checks, checked = _check_events(report, last.checks)
+    moved = changes.memory.states != last.topics.states
+    checks, checked = _check_events(report, last.checks, {COPIED_CHECK} if moved else set())
     memory = FlowMemory(changes.memory, tasks, verdicts, checked)
     return [*changes.events, *rounds, *named, *checks], changes.requests, memory
 
 
-def _check_events(report: Report, last: Verdicts) -> tuple[list[Event], Verdicts]:
+def _check_events(
+    report: Report, last: Verdicts, again: Collection[str]
+) -> tuple[list[Event], Verdicts]:
+    """Return the checks whose verdict is new or old, or whose reason is another: ``again``."""
     now_ms, now = report.look.seen.now_ms, dict(last)
     events: list[Event] = []
     for name, key, (passed, reason) in _checks(report):
         was, was_ms = last.get(name, (None, 0))
-        if passed is not was or now_ms - was_ms >= CHECKED_MS:
+        if passed is not was or now_ms - was_ms >= CHECKED_MS or name in again:
             events.append(dg.AssetCheckEvaluation(key, name, passed, description=reason))
             now[name] = passed, now_ms
     return events, now
@@ -95,8 +98,7 @@ def _checks(report: Report) -> list[tuple[str, dg.AssetKey, tuple[bool, str]]]:
     flow, seen = report.look.flow, report.look.seen
     found: list[tuple[str, dg.AssetKey, tuple[bool, str]]] = []
     if seen.target_silence is None and seen.anchors:
-        verdict = copied_verdict(topic_states(seen.anchors).values())
-        found.append((COPIED_CHECK, topics_key(flow.name), verdict))
+        found.append((COPIED_CHECK, topics_key(flow.name), copied_verdict(report.look)))
     if flow.groups.sync and seen.target_silence is None:
         found.append((FRESH_CHECK, task_key(flow.name, NAME), groups_verdict(report)))
     return found

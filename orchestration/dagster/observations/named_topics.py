@@ -49,7 +49,7 @@ def named_events(
 
     ``last``: by topic, the last verdict and when its figures were reported.
     """
-    states, now_ms = topic_states(report.look.seen.anchors), report.look.seen.now_ms
+    states, now_ms = topic_states(report.look.anchors), report.look.seen.now_ms
     flow, now = report.look.flow, dict[str, tuple[bool, int]]()
     events: list[Event] = []
     for topic, target in names.items():

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
+from zlib import crc32
 
 import dagster as dg
 
 from orchestration.dagster.assets import topic_partitions, topics_key
 from replication.model import PartitionState
+from replication.supervision.partition_states import as_wanted, by_state, worst
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from orchestration.dagster.reports import Report
+    from orchestration.flows.observe import FlowLook
     from replication.state import Anchor
 
 EVENTS_MAX = 50  # of a tick, which an event delays by 30 ms; the rest comes with the next ones
@@ -35,6 +38,7 @@ class TopicMemory:
     not_running: Mapping[str, str] = field(default_factory=dict)  # topic: state
     refreshed: str = ""  # the topic whose figures were reported last
     refreshed_ms: int = 0
+    states: str = ""  # a digest of all topics that are not RUNNING, with their states
 
     @classmethod
     def parse(cls, stored: Mapping[str, Any]) -> Self:
@@ -50,9 +54,7 @@ class TopicState:
 
     @property
     def worst(self) -> Anchor:
-        """The first partition that is not running, else the first."""
-        bad = (each for each in self.anchors if each.state != PartitionState.RUNNING)
-        return next(bad, self.anchors[0])
+        return worst(self.anchors)
 
     @property
     def state(self) -> str:
@@ -86,7 +88,7 @@ def topic_changes(
     flow, seen = report.look.flow.name, report.look.seen
     if seen.target_silence is not None:
         return TopicChanges([], [], last)
-    topics = topic_states(seen.anchors)
+    topics = topic_states(seen.anchors)  # a pause is no news of each topic
     new = [each for each in topics if each not in known][:EVENTS_MAX]
     changed = [name for name in _changed(topics, last, known) if name not in new]
     told = [*new, *changed][:EVENTS_MAX]
@@ -94,6 +96,7 @@ def topic_changes(
         last,
         not_running=_remembered(topics, last, told),
         refreshed_ms=seen.now_ms if told else last.refreshed_ms,
+        states=_digest(report.look),
     )
     turn = _next_turn(topics, last) if may_refresh and topics and not told else None
     if turn is not None:
@@ -113,14 +116,31 @@ def refreshing(memories: Mapping[str, TopicMemory], now_ms: int) -> str | None:
     return min(memories, key=lambda each: (memories[each].refreshed_ms, each))
 
 
-def copied_verdict(topics: Collection[TopicState]) -> tuple[bool, str]:
-    """Return whether all topics of a flow are copied, and the reason."""
-    bad = [each for each in topics if each.state != PartitionState.RUNNING]
+def copied_verdict(look: FlowLook) -> tuple[bool, str]:
+    """Return whether all topics of a flow are copied that somebody wants, and the reason.
+
+    A failure names each state, and the reason of a topic in it.
+    """
+    topics = topic_states(look.anchors).values()
+    wanted = as_wanted(look.flow.policies)
+    bad = [each for each in topics if each.state not in wanted]
     if not bad:
-        return True, f"{len(topics)} topics are copied"
-    shown = "; ".join(f"{each.topic} {each.state}: {each.worst.reason}" for each in bad[:5])
-    more = f"; and {len(bad) - 5} more" if len(bad) > 5 else ""
-    return False, f"{len(bad)} of {len(topics)} topics are not copied: {shown}{more}"
+        rest = [each for each in topics if each.state != PartitionState.RUNNING]
+        named = by_state((each.topic, each.state) for each in rest)
+        copied = f"{len(topics) - len(rest)} topics are copied"
+        return True, "; ".join(filter(None, (copied, named)))
+    reasons = {each.state: each.worst.reason for each in reversed(bad)}
+    named = by_state(((each.topic, each.state) for each in bad), reasons)
+    return False, f"{len(bad)} of {len(topics)} topics are not copied: {named}"
+
+
+def _digest(look: FlowLook) -> str:
+    odd = sorted(
+        (each.topic, each.state)
+        for each in topic_states(look.anchors).values()
+        if each.state != PartitionState.RUNNING
+    )
+    return f"{crc32(repr(odd).encode()):x}" if odd else ""
 
 
 def _changed(

@@ -75,3 +75,19 @@ def test_a_flow_that_was_just_resumed_has_three_minutes_to_catch_up():
 def test_a_loss_is_told_at_once_also_at_a_start():
     lost = {"nothing_lost": "orders-0 [1, 2)"}
     assert found(flow(state="STARTING", failed=lost))["A->B"].hold_s == 0.0
+
+
+def test_an_address_that_leads_to_another_cluster_is_told_at_once_with_that_reason_alone():
+    one = found(flow(state="WRONG_CLUSTER", failed=LATE, asked_ms=NOW - 5_000))["A->B"]
+    assert (one.checks, one.reason, one.hold_s) == (("healthy",), "WRONG_CLUSTER because", 0.0)
+
+
+def test_what_waits_for_a_person_is_told_at_once_also_after_a_resume():
+    halted = (("orders", "TARGET_RESET"), ("stock", "WAITING"))
+    one = found(flow(state="DEGRADED", halted=halted, asked_ms=NOW - 5_000))["A->B"]
+    assert (one.hold_s, one.halted) == (0.0, halted)
+    assert found(flow(state="DEGRADED", halted=halted[1:]))["A->B"].hold_s == HOLD_S
+    assert (
+        found(flow(state="RUNNING", halted=halted, failed={"nothing_lost": "x"}))["A->B"].halted
+        == ()
+    ), "they are no part of it"

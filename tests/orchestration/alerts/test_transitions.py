@@ -11,6 +11,7 @@ from orchestration.alerts.transitions import (
     CLEAR_S,
     FLAP_S,
     FLAPS,
+    MORE_S,
     MOST,
     WINDOW_S,
     Memory,
@@ -111,3 +112,36 @@ def test_beyond_the_limit_an_incident_waits_and_is_told_if_it_is_still_there():
     late = [*now, LATE]
     assert clock.tick(*late) == []
     assert clock.tick(*late, after_s=WINDOW_S) == [(PROBLEM, "A->B")]
+
+
+def degraded(*halted: tuple[str, str]) -> Incident:
+    return Incident("A->B", "DEGRADED", "why", ("healthy",), ("A->B",), halted=halted)
+
+
+def test_an_alert_names_the_topics_that_are_not_copied_by_state():
+    clock = Clock()
+    clock.full = True
+    (alert,) = clock.tick(degraded(("orders", "TARGET_RESET"), ("stock", "REFUSED")))
+    assert "not copied: REFUSED: stock; TARGET_RESET: orders" in alert.text.splitlines()
+    assert alert.halted == ("orders TARGET_RESET", "stock REFUSED")
+
+
+def test_another_state_is_told_at_once_and_more_topics_in_a_known_one_after_five_minutes():
+    clock, first, same = Clock(), ("orders", "REFUSED"), ("stock", "REFUSED")
+    assert clock.tick(degraded(first)) == [(PROBLEM, "A->B")]
+    assert clock.tick(degraded(first)) == []
+    assert clock.tick(degraded(first, ("carts", "TARGET_RESET"))) == [(PROBLEM, "A->B")]
+    assert clock.tick(degraded(first, same)) == []
+    assert clock.tick(degraded(first, same), after_s=MORE_S) == [(PROBLEM, "A->B")]
+    assert clock.tick(degraded(first, same), after_s=MORE_S) == []
+    assert clock.tick(degraded(first), after_s=MORE_S) == [], "less is no news"
+
+
+def test_a_cursor_of_an_older_release_keeps_what_was_told():
+    clock = Clock()
+    clock.tick(LATE)
+    stored = json.loads(clock.cursor)
+    for each in stored["known"].values():
+        del each["named"]
+    clock.cursor = json.dumps(stored)
+    assert clock.tick(LATE) == []

@@ -602,3 +602,22 @@ def test_what_quotas_and_a_full_disk_cost_a_flow_is_in_its_metadata(world, insta
     other.watched = other.driven = {"B"}
     other.copy(records=100, end=100)
     assert not any("throttle" in name for name in events(tick(other, instance))[0].metadata)
+
+
+def test_the_check_of_a_flow_that_is_not_well_says_what_is_wrong_now(world, instance):
+    world.watched = world.driven = {"B"}
+    result, told = None, []
+    for state in ("STARTING", "FAILED", "FAILED", "DEGRADED"):
+        world.copy(records=3, end=10, state=state, reason=f"it is {state}")
+        result = tick(world, instance, result and result.cursor)
+        told.append([e.description for e in events(result) if _is_check(e, "healthy")])
+    assert told == [
+        ["STARTING: it is STARTING"],
+        ["FAILED: it is FAILED"],
+        [],
+        ["DEGRADED: it is DEGRADED"],
+    ]
+
+
+def _is_check(event: object, name: str) -> bool:
+    return isinstance(event, dg.AssetCheckEvaluation) and event.check_name == name

@@ -6,7 +6,7 @@ import time
 
 import dagster as dg
 import pytest
-from support.builders import a_config
+from support.builders import a_config, a_flow
 from support.fake_flows import FakeIsthmus, World
 
 from orchestration.dagster import reports
@@ -119,3 +119,12 @@ def test_the_page_shows_both_the_past_and_what_was_just_seen():
 
 def test_a_state_directory_without_dagster_has_no_history(tmp_path):
     assert open_history(Home(tmp_path)) is None
+
+
+def test_a_batch_flow_between_two_runs_is_well_in_the_history(instance):
+    daily = a_flow().model_copy(update={"mode": "batch"})
+    world, begin_ms = World(a_config(daily)), int(time.time() * 1000)
+    world.copy(records=3, end=10, state="STOPPED")
+    tick(world, instance, None)
+    (found,) = stored_samples(instance, "A->B", begin_ms - 1000)
+    assert (found.sample.state, found.sample.healthy) == ("IDLE", True)

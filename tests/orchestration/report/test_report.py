@@ -111,3 +111,22 @@ def test_a_gap_of_a_line_is_no_value_and_the_caption_has_the_last_and_the_highes
     assert len(set(run.split())) == 2
     assert "lag: now 2.0, highest 4.0 s" in drawn
     assert "not known" in line("lag", "s", [None])
+
+
+def test_partitions_that_are_not_copied_are_listed_with_their_reasons_the_worst_first(world):
+    def halt() -> None:
+        world.copy(records=3, end=10)
+        rows = [("carts", 0, "NOT_SELECTED", "left out")]
+        rows += [("stock", number, "REFUSED", "too <large>") for number in (1, 2)]
+        for topic, number, state, reason in rows:
+            world.target.write(
+                "isthmus-anchors.A.internal",
+                Anchor("A->B", topic, number, f"A.{topic}", 5, 5, state=state, reason=reason),
+            )
+
+    text = page([looked(world, halt)], AT)
+    listed = text.split("<h3>Not copied</h3>")[1].split("</table>")[0]
+    assert re.findall(r"<tr><td>(.*?)</td></tr>", listed) == [
+        "stock-1, 2</td><td>REFUSED</td><td>too &lt;large&gt;",
+        "carts-0</td><td>NOT_SELECTED</td><td>left out",
+    ]

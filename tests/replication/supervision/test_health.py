@@ -368,3 +368,16 @@ def test_a_batch_flow_whose_last_good_run_is_too_old_is_not_well(run, healthy):
     assert ("batch.max.age is 1m" in health.reason) is (run is None)
     too_old = "longer ago than batch.max.age = 1m" in health.reason
     assert too_old is (run is not None and not healthy)
+
+
+def test_every_state_of_partitions_is_named_beside_what_the_driver_says():
+    gone = "deleted at the source: carts; what was copied is kept"
+    waits, halted = anchor("WAITING", "no leader"), anchor("TARGET_RESET", "it was recreated")
+    other = replace(anchor("REFUSED"), topic="stock")
+    look = seen(
+        status=status("DEGRADED", not_running=3, reason=gone), anchors=(waits, halted, other)
+    )
+    assert flow_health(look).reason == (
+        f"{gone}; orders-3 is TARGET_RESET: it was recreated; choose with `isthmus resolve`: "
+        "continue or reseed; REFUSED: stock; WAITING: orders"
+    )

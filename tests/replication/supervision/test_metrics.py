@@ -260,3 +260,23 @@ def test_the_last_run_of_a_batch_flow_that_copied_all_has_its_time():
     assert reported(seen(batch_good_ms=5_000))["batch_timestamp_seconds"] == {(): 5.0}
     assert reported(seen(batch_good_ms=0))["batch_timestamp_seconds"] == {(): 0.0}
     assert "batch_timestamp_seconds" not in reported(seen())
+
+
+def state_of(figures: FlowFigures) -> list[str]:
+    states = reported(figures)["flow_state"]
+    return [state for (state,), value in states.items() if value]
+
+
+def test_a_partition_that_halted_since_the_last_epoch_shows_in_the_flows_state():
+    refused = anchor(ORDERS[1], state=PartitionState.REFUSED, generation=4)
+    anchors = {**seen().copied.anchors, ORDERS[1]: refused}
+    copied = replace(seen().copied, anchors=anchors)
+    assert state_of(seen(copied=copied)) == [FlowState.DEGRADED]
+    assert state_of(seen(copied=copied, absent={"orders": "NOT_SELECTED"})) == [FlowState.RUNNING]
+
+
+def test_partitions_of_a_paused_flow_are_paused_and_none_of_them_is_named():
+    paused = FlowStatus("A->B", FlowState.PAUSED, generation=4, beat_ms=NOW)
+    found = reported(seen(status=paused, plan=plan(*ORDERS)))
+    assert {state: n for (state,), n in found["partitions"].items() if n} == {"PAUSED": 2}
+    assert "partition_not_running" not in found

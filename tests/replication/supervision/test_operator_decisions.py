@@ -8,8 +8,8 @@ from replication.errors import ConfigError
 from replication.model import Choice, NameChange, PartitionState
 from replication.settings.state_policies import CHOICES, Policies, choose
 from replication.state import Anchor, Decision, Loss, NameDecision, parse
-from replication.supervision.losses import summary
 from replication.supervision.operator_decisions import answers, name_questions, open_questions
+from replication.supervision.partition_states import loss_summary
 
 HOUR = 3_600_000
 
@@ -69,10 +69,10 @@ def test_losses_of_a_topic_that_was_recreated_do_not_replace_those_of_the_old_on
 
 def test_a_loss_keeps_the_check_red_for_an_hour_and_is_named():
     lost = (Loss("A->B", "orders", 0, "aa", 3, "LOST_RANGE", 9, "the source lost it", 1_000),)
-    passed, text = summary(lost, 1_000 + HOUR - 1)
+    passed, text = loss_summary(lost, 1_000 + HOUR - 1)
     assert not passed
     assert "orders-0 offsets [3, 9) LOST_RANGE: the source lost it" in text
-    assert summary(lost, 1_000 + HOUR) == (True, "no loss in the last hour; 1 losses recorded")
+    assert loss_summary(lost, 1_000 + HOUR) == (True, "no loss in the last hour; 1 losses recorded")
 
 
 def test_a_changed_name_is_asked_once_for_its_topic_and_not_by_each_partition():

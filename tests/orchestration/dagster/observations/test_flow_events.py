@@ -113,7 +113,7 @@ def test_a_topic_that_is_not_copied_is_seen_with_its_reason_and_turns_green_when
     observed, check = [e for e in ticks() if e.asset_key == KEY]
     assert (observed.partition, observed.metadata["state"].value) == ("stock", "LOST_RANGE")
     assert (check.check_name, check.passed) == (topics.COPIED_CHECK, False)
-    assert check.description == "1 of 2 topics are not copied: stock LOST_RANGE: gone"
+    assert check.description == "1 of 2 topics are not copied: LOST_RANGE: stock (gone)"
 
 
 def test_a_topic_without_anchors_is_no_partition_any_more_but_a_silent_target_removes_none(
@@ -217,3 +217,36 @@ def test_group_offsets_that_are_not_synced_turn_their_check_red_but_not_while_pa
     assert check() == [(False, "300 s ago: 2 groups")]
     world.target.write(status_topic("A"), Intent("A->B", "pause"))
     assert check() == [(True, "the flow is paused or stopped")]
+
+
+def checks(ticks: Ticks) -> list[tuple[bool, str | None]]:
+    found = (each for each in ticks() if isinstance(each, dg.AssetCheckEvaluation))
+    return [(e.passed, e.description) for e in found if e.check_name == topics.COPIED_CHECK]
+
+
+def test_a_check_that_fails_names_each_topic_that_comes_to_it_and_goes(world, ticks):
+    copies(world, "stock", state=PartitionState.REFUSED, reason="too large")
+    ticks()
+    copies(world, "carts", state=PartitionState.TARGET_RESET, reason="recreated")
+    told = "REFUSED: stock (too large); TARGET_RESET: carts (recreated)"
+    assert checks(ticks) == [(False, f"2 of 3 topics are not copied: {told}")]
+    assert checks(ticks) == []
+    copies(world, "stock")
+    told = "TARGET_RESET: carts (recreated)"
+    assert checks(ticks) == [(False, f"1 of 3 topics are not copied: {told}")]
+
+
+def test_a_pause_is_told_by_the_check_and_not_of_each_topic(world, ticks):
+    ticks()
+    world.copy(records=10, end=10, state="PAUSED")
+    world.target.write(status_topic("A"), Intent("A->B", "pause", "ann", now_ms()))
+    assert ticks.about(KEY) == [("AssetCheckEvaluation", None)]
+    assert ticks.about(KEY) == []
+    world.target.write(status_topic("A"), Intent("A->B", "run", "ann", now_ms()))
+    world.copy(records=10, end=10)
+    assert checks(ticks) == [(True, "1 topics are copied")]
+
+
+def test_a_topic_that_nobody_wants_any_more_fails_no_check(world, ticks):
+    copies(world, "stock", state=PartitionState.NOT_SELECTED)
+    assert checks(ticks) == [(True, "1 topics are copied; NOT_SELECTED: stock")]
