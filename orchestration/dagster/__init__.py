@@ -3,6 +3,8 @@
 ``alert_sensors``: The sensor that sends alerts: incidents that begin or end, and runs that failed
 ``assets``: Keys of Dagster's assets, and the assets of one flow: its stream and its topics
 ``background_tasks``: The background tasks of a flow: a room of its own
+``check_history``: The last result of an asset check, which stays the last one while somebody
+    runs the check
 ``checks``: Asset checks of a flow: lag, RPO, health, losses, drills, verifications and others
 ``failed_runs``: Alerts about runs that failed: the 1st, 2nd, 4th, 8th … failure of a job in a row
 ``flow_jobs``: Jobs about one flow, which a person chooses from a list: a room of its own

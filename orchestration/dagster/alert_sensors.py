@@ -13,6 +13,7 @@ from orchestration.alerts.conditions import Condition, condition_of
 from orchestration.alerts.incidents import incidents
 from orchestration.alerts.transitions import Memory, transitions
 from orchestration.dagster.assets import stream_key
+from orchestration.dagster.check_history import last_result
 from orchestration.dagster.failed_runs import failed_runs
 from orchestration.dagster.reports import checks_of
 from orchestration.dagster.resources import IsthmusResource
@@ -73,10 +74,9 @@ def _failed(instance: dg.DagsterInstance, flow: Flow) -> Mapping[str, str]:
     found = {}
     for check in checks_of(flow):
         key = dg.AssetCheckKey(stream_key(flow.name), check)
-        record = instance.get_latest_asset_check_evaluation_record(key)
-        evaluation = record and record.evaluation
-        if evaluation and not evaluation.passed:
-            found[check] = evaluation.description or check
+        last = last_result(instance, key)
+        if last and not last.evaluation.passed:
+            found[check] = last.evaluation.description or check
     return found
 
 

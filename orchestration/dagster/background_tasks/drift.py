@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import dagster as dg
 
 from orchestration.dagster.background_tasks.task_assets import desired_state, task_key
+from orchestration.dagster.check_history import last_result
 from orchestration.flows.observe import in_time
 from replication.errors import ReplicationError
 from replication.model import Desired
@@ -112,13 +113,12 @@ class _Last:
 
 
 def _last(instance: dg.DagsterInstance, key: dg.AssetCheckKey) -> _Last:
-    record = instance.get_latest_asset_check_evaluation_record(key)
-    evaluation = record and record.evaluation
-    if not record or not evaluation:
+    last = last_result(instance, key)
+    if last is None:
         return _Last()
-    pending = evaluation.metadata.get(_PENDING)
-    old = time.time() - record.create_timestamp > AGAIN.total_seconds()
-    return _Last(evaluation.passed, str(pending.value) if pending else "", old)
+    pending = last.evaluation.metadata.get(_PENDING)
+    old = time.time() - last.at_s > AGAIN.total_seconds()
+    return _Last(last.evaluation.passed, str(pending.value) if pending else "", old)
 
 
 def _report(

@@ -9,6 +9,10 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 import pytest
+from dagster._core.definitions.asset_checks.asset_check_evaluation import (
+    AssetCheckEvaluationPlanned,
+)
+from dagster._core.events import DagsterEvent, DagsterEventType
 from dagster._core.test_utils import create_run_for_test
 from support.builders import a_config, a_flow
 from support.fake_flows import FakeIsthmus, World
@@ -79,6 +83,21 @@ class Sensor:
 @pytest.fixture
 def sensor(instance, hook, monkeypatch) -> Sensor:
     return Sensor(instance, hook, monkeypatch)
+
+
+def test_what_failed_is_told_also_while_somebody_runs_the_check(sensor, instance):
+    sensor.world.copy(records=5, end=9)
+    sensor.evaluate(passed=False)
+    plan = AssetCheckEvaluationPlanned(asset_key=stream_key("A->B"), check_name="lag_sla")
+    run = create_run_for_test(instance, job_name="checks")
+    event = DagsterEvent(
+        DagsterEventType.ASSET_CHECK_EVALUATION_PLANNED.value,
+        "checks",
+        event_specific_data=plan,
+    )
+    instance.report_dagster_event(event, run.run_id)
+    sensor.tick()
+    assert sensor.told == ["A->B is RUNNING (lag_sla failed)"]
 
 
 def test_a_breach_is_told_once_and_its_end_once(sensor):
