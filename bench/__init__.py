@@ -13,6 +13,7 @@ tools      how each tool is configured and started
 tls        a broker with a second listener for clients over TLS
 gate       records that are all there but unreadable until the clock starts
 loader     the process that writes them
+live       live records: how late each of them came, by processes of their own
 threads    threads that work until a measurement, or a part of a test, is over
 usage      CPU time and memory of a tool, all of its processes
 latency    how late a record arrives at a low rate

@@ -1,8 +1,8 @@
 """Measures how late live records are while history is backfilled beside them.
 
 ``python -m bench.backfilled`` (``make bench BENCH_MODULE=bench.backfilled``). A stream that began
-at the end of a topic copies live records of it, and of a second topic, whose consumer sees how late
-they are: before, and while ``isthmus backfill`` copies the history. Then ``isthmus compare``
+at the end of a topic copies live records of it, and of a second topic, of which it is watched how
+late they are: before, and while ``isthmus backfill`` copies the history. Then ``isthmus compare``
 compares both. Ends with exit code 1 if a record differs, or p99 meanwhile is twice that before.
 """
 
@@ -12,88 +12,29 @@ import json
 import os
 import subprocess
 import sys
-import threading
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from confluent_kafka import Consumer, Producer, TopicPartition
 
 from bench.brokers import running
 from bench.figures import percentile
 from bench.gate import BenchFailed, Dataset, closed_gate
+from bench.live import Live, Topic
 from bench.running import PARTITIONS, copy_of, started
-from bench.threads import working
 from bench.tools import ISTHMUS, SOURCE, TARGET
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from contextlib import AbstractContextManager
 
 _FLOW = f"{SOURCE}:{TARGET}"
 _HISTORY, _LIVE = "bench-isthmus-history", "bench-isthmus-live"
-_WARM_S, _BEFORE_S = 15.0, 30.0
-_START_S = 180.0
+_WARM_S, _BEFORE_S = 20.0, 40.0
 _TIMES = 2  # p99 may be so many times what it was
-
-
-@dataclass(slots=True)
-class Live:
-    """Writes to both topics at an even rate; notes when records of one came, and how late."""
-
-    source: str
-    target: str
-    rate: int  # records a second, of both topics
-    seen: list[tuple[float, float]] = field(default_factory=list)  # moment, ms
-    _over: threading.Event = field(default_factory=threading.Event)
-
-    def flowing(self) -> AbstractContextManager[None]:
-        return working(self._over, self._write, self._watch)
-
-    def wait_for_first(self) -> None:
-        """Return when records arrive."""
-        deadline = time.monotonic() + _START_S
-        while not self.seen:
-            if time.monotonic() > deadline:
-                raise BenchFailed(f"no live record arrived within {_START_S:.0f} s")
-            time.sleep(0.1)
-
-    def between(self, begin: float, end: float) -> list[float]:
-        """Return how late those were that came between two moments."""
-        return [late for moment, late in self.seen if begin <= moment < end]
-
-    def _write(self) -> None:
-        producer = Producer({"bootstrap.servers": self.source, "linger.ms": 1, "log_level": 2})
-        began, number = time.monotonic(), 0
-        while not self._over.is_set():
-            due = int((time.monotonic() - began) * self.rate)
-            for each in range(number, due):
-                topic = (_LIVE, _HISTORY)[each % 2]
-                producer.produce(topic, b"x" * 100, b"k", partition=each // 2 % PARTITIONS)
-            number = due
-            producer.poll(0.002)
-        producer.flush(10)
-
-    def _watch(self) -> None:
-        consumer = Consumer(
-            {
-                "bootstrap.servers": self.target,
-                "group.id": "bench",
-                "enable.auto.commit": False,
-                "fetch.wait.max.ms": 5,
-            }
-        )
-        copies = [TopicPartition(copy_of(_LIVE), each, 0) for each in range(PARTITIONS)]
-        consumer.assign(copies)
-        while not self._over.is_set():
-            message = consumer.poll(0.2)
-            if message is not None and message.error() is None:
-                late = time.time() * 1000 - message.timestamp()[1]
-                self.seen.append((time.monotonic(), late))
-        consumer.close()
+_KINDS = ("lost", "repeated", "different", "out_of_order")
 
 
 def main(
@@ -111,42 +52,58 @@ def main(
         pair.create([_HISTORY, _LIVE], PARTITIONS)
         with closed_gate(pair.source, data) as gate:
             gate.open()
-        live = Live(pair.source, pair.target, rate)
+        here = [Topic(pair.source, each, PARTITIONS) for each in (_LIVE, _HISTORY)]
+        copy = Topic(pair.target, copy_of(_LIVE), PARTITIONS)
         with started(tool, pair, place, [_HISTORY, _LIVE]):
-            with live.flowing():
+            with Live(here, [here[0], copy], rate) as live:
                 live.wait_for_first()
                 time.sleep(_WARM_S + _BEFORE_S)
-                began = time.monotonic()
+                began = time.time()
                 run = _isthmus(place, "backfill", "--flow", _FLOW, "--topics", _HISTORY)["run"]
-                ended = time.monotonic()
+                ended = time.time()
+                direct, seen = live.end()
             typer.echo(
                 f"{run['records']:,} records of history in {ended - began:.0f} s, {rate:,} live a "
                 "second"
             )
-            before = _late("before", live.between(began - _BEFORE_S, began))
-            meanwhile = _late("meanwhile", live.between(began, ended))
-            found = _compared("stream", place, None, "--wait", "60")
-        history = place / "home" / "backfills" / f"{SOURCE}-to-{TARGET}" / "backfill.properties"
-        again = _compared("history", place, history)
-    good = meanwhile < _TIMES * before and {found, again} == {"equal"}
+            before, meanwhile = (
+                _late(name, direct.between(*times), seen.between(*times))
+                for name, times in (
+                    ("before", (began - _BEFORE_S, began)),
+                    ("meanwhile", (began, ended)),
+                )
+            )
+            stream = _compared("stream", place, None, "--wait", "60")
+        file = place / "home" / "backfills" / f"{SOURCE}-to-{TARGET}" / "backfill.properties"
+        history = _compared("history", place, file)
     is_whole = run["records"] >= records  # and live ones from before the stream began
-    sys.exit(0 if good and is_whole else 1)
+    is_equal = stream and history and is_whole
+    is_good = is_equal and meanwhile < _TIMES * before
+    typer.echo(
+        f"{'good' if is_good else 'missed'}: p99 of live records {meanwhile:.0f} ms meanwhile, "
+        f"{before:.0f} ms before: {meanwhile / before:.2f} times (must be below {_TIMES}); "
+        f"{'every record equal' if is_equal else 'records differ, or are missing'}"
+    )
+    sys.exit(0 if is_good else 1)
 
 
-def _compared(name: str, place: Path, file: Path | None, *options: str) -> str:
+def _compared(name: str, place: Path, file: Path | None, *options: str) -> bool:
+    """Print what `isthmus compare` finds; say whether all records are equal."""
     found = _isthmus(place, "compare", *options, file=file)
-    wrong = [found[kind] for kind in ("lost", "repeated", "different", "out_of_order")]
-    typer.echo(f"  {name}: {found['records']:,} records compared: {found['result']}, {wrong}")
-    return str(found["result"])
+    wrong = ", ".join(f"{found[kind]:,} {kind.replace('_', ' ')}" for kind in _KINDS)
+    typer.echo(f"  compare, {name}: {found['records']:,} records: {found['result']}: {wrong}")
+    return found["result"] == "equal" and not any(found[kind] for kind in _KINDS)
 
 
-def _late(name: str, late: Sequence[float]) -> float:
-    if not late:
-        raise BenchFailed(f"no live record arrived {name}")
+def _late(name: str, direct: Sequence[float], late: Sequence[float]) -> float:
+    """Print how late records were, and the same at the source; return p99 of the copies."""
+    if not late or len(late) != len(direct):
+        raise BenchFailed(f"{len(late):,} of {len(direct):,} live records arrived {name}")
     p99 = percentile(late, 99)
     typer.echo(
         f"  {name}: p50 {percentile(late, 50):.0f} ms, p99 {p99:.0f} ms, at most {max(late):.0f} "
-        f"ms, {len(late):,} records"
+        f"ms, {len(late):,} records; seen at the source: p50 {percentile(direct, 50):.0f} ms, p99 "
+        f"{percentile(direct, 99):.0f} ms"
     )
     return p99
 
