@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 from pyspark.errors import PySparkException
 
@@ -34,7 +35,7 @@ def transform_by_sql(
     try:
         for side in sides:
             documents.document(side, seen.column(side)[0].as_py())
-        given = pa.Table.from_batches([rows_of(0, seen, sides, documents)])
+        given = pa.Table.from_batches([rows_of(np.zeros(1, np.int64), seen, sides, documents)])
         rows = plan.results(spark.createDataFrame(given), raises=True).toArrow()
     except NotAvro as problem:
         outcome.poison(Poison(record.singles()[0], str(problem)))

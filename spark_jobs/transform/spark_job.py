@@ -86,7 +86,7 @@ class TransformJob:
         if not self._transform.is_sql:
             return slots.mapInArrow(transform_slots(clusters), REPORT_DDL)
         inputs = self._sql.inputs
-        records = slots.mapInArrow(read_slots(clusters, inputs), rows_ddl(inputs))
+        records = slots.mapInArrow(read_slots(clusters, inputs, self._sql.kinds), rows_ddl(inputs))
         return self._sql.results(records).mapInArrow(write_slots(clusters), REPORT_DDL)
 
     def reason(self, slot: SlotWork, work: RangeWork, record: DecodedRecords) -> str:

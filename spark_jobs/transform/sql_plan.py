@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from replication.settings.transform_settings import TopicTransform
 
 _CONTENT = ("key", "value", "headers")
+_REPEATED = {"topic", "partition", "key", "headers"}  # the same for many records, or often so
 _OUTPUT = (*_CONTENT, "timestamp", "partition")
 # PySpark logs every refusal with its stack trace: those that matter have a message of their own.
 logging.getLogger("SQLQueryContextLogger").disabled = True
@@ -82,6 +83,9 @@ class SqlPlan:
     inputs: tuple[str, ...]  # columns that SQL has to be given
     fields: T.StructType | None  # of a value with a schema
     made: Mapping[str, Column]  # what ``select`` and ``route`` make
+    # Columns by which SQL tells the records of a partition apart, so that it needs one of each kind
+    # alone; None: it needs each record.
+    kinds: tuple[str, ...] | None = None
 
     def results(self, records: DataFrame, *, raises: bool = False) -> DataFrame:
         """Return the results of ``records``, as ``task.sql_results`` takes them.
@@ -124,6 +128,7 @@ def sql_plan(spark: SparkSession, transform: TopicTransform) -> SqlPlan:
     plan = replace(plan, inputs=_inputs(plan))
     first = Written("", transform.first_line)
     results = _planned(first, lambda: plan.results(_no_records(spark, plan.inputs)))
+    plan = replace(plan, kinds=_kinds(plan, results))
     found = results._jdf.queryExecution().executedPlan().toString()  # noqa: SLF001 - no call for it
     if kind := next((each for each in _ORDERLESS if each in found), None):
         raise ConfigError(
@@ -144,6 +149,14 @@ def _inputs(plan: SqlPlan) -> tuple[str, ...]:
     formats = {"key": transform.key_format, "value": transform.value_format}
     named |= {side for side, kind in formats.items() if kind in _DOCUMENTS}
     return tuple(sorted(named))
+
+
+def _kinds(plan: SqlPlan, results: DataFrame) -> tuple[str, ...] | None:
+    """Return ``SqlPlan.kinds``, where records may repeat and what SQL makes of them is small."""
+    analyzed = results._jdf.queryExecution().analyzed()  # noqa: SLF001 - no call for it
+    if not ({*plan.inputs} <= _REPEATED and plan.is_small and analyzed.deterministic()):
+        return None
+    return tuple(each for each in plan.inputs if each in _CONTENT)
 
 
 def _no_records(spark: SparkSession, names: Iterable[str]) -> DataFrame:

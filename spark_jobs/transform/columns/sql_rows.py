@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
 
 from replication.settings.transform_settings import AVRO
@@ -12,6 +11,9 @@ from spark_jobs.transform.columns.record_columns import FAILED, RECORDS, ROW
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    import numpy as np
+    import numpy.typing as npt
 
     from replication.settings.transform_settings import TopicTransform
     from spark_jobs.transform.columns.avro_documents import AvroDocuments
@@ -24,18 +26,23 @@ def avro_sides(transform: TopicTransform) -> tuple[str, ...]:
 
 
 def rows_of(
-    first: int, seen: pa.RecordBatch, sides: Iterable[str], documents: AvroDocuments
+    numbers: npt.NDArray[np.int64],
+    seen: pa.RecordBatch,
+    sides: Iterable[str],
+    documents: AvroDocuments,
 ) -> pa.RecordBatch:
-    """Return records, the first of which has the number ``first``; ``sides``: what is Avro.
+    """Return records with their numbers; ``sides``: what is Avro.
 
     What cannot be decoded is marked as FAILED. Raises as ``AvroDocuments.column``.
     """
-    numbers = np.arange(first, first + seen.num_rows)
+    numbers = numbers.copy()
     for side in sides:
         decoded, bad = documents.column(side, seen.column(side))
         seen = seen.set_column(seen.schema.get_field_index(side), RECORDS.field(side), decoded)
         numbers[[row for row in bad if numbers[row] < FAILED]] += FAILED
-    return seen.add_column(0, pa.field(ROW, pa.int64()), pa.array(numbers))
+    # Without any column of theirs, records would have no rows.
+    schema = pa.schema([(ROW, pa.int64()), *seen.schema])
+    return pa.RecordBatch.from_arrays([pa.array(numbers), *seen.columns], schema=schema)
 
 
 def marker(row: int, names: Iterable[str]) -> pa.RecordBatch:

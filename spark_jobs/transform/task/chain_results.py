@@ -7,7 +7,7 @@ stays as it is encoded.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,7 @@ from replication.transforms.smt.catalogue import PRESENCE
 from replication.transforms.transformed_record import SAME_PARTITION, Poison, TargetRecord
 from spark_jobs.transform.columns.encoded_batches import joined, sized
 from spark_jobs.transform.columns.encoded_records import PARTS
+from spark_jobs.transform.columns.record_kinds import Kinds, kinds_of
 from spark_jobs.transform.task.range_outcome import problem_of
 from spark_jobs.transform.task.target_rows import TargetRows, put
 
@@ -32,13 +33,6 @@ if TYPE_CHECKING:
     from spark_jobs.transform.task.range_outcome import RangeOutcome
 
     Numbers = npt.NDArray[np.int64]
-
-
-class _Kinds(NamedTuple):
-    """Records that are the same to a chain are of one kind."""
-
-    of: Numbers  # the kind of each record
-    firsts: Numbers  # the place of the first record of each kind; they ascend
 
 
 def take_by_chain(chain: Chain, outcome: RangeOutcome, records: DecodedRecords) -> None:
@@ -68,31 +62,21 @@ def take_by_chain(chain: Chain, outcome: RangeOutcome, records: DecodedRecords) 
     )
 
 
-def _kinds(records: DecodedRecords, reads: frozenset[str]) -> _Kinds:
+def _kinds(records: DecodedRecords, reads: frozenset[str]) -> Kinds:
     """Return the kinds of records; keys and values hardly ever repeat, so they are not compared."""
     every = np.arange(len(records))
     if reads & {"key", "value"}:
-        return _Kinds(every, every)
-    codes = np.zeros(len(records), np.int64)
-    for each in sorted(reads):
-        found = _codes(records, each)
-        codes = np.unique(codes * (int(found.max()) + 1) + found, return_inverse=True)[1]
-    _, firsts, of = np.unique(codes, return_index=True, return_inverse=True)
-    order = np.argsort(firsts)
-    ranks = np.empty_like(order)
-    ranks[order] = np.arange(len(order))
-    return _Kinds(ranks[of], firsts[order])
+        return Kinds(every, every)
+    return kinds_of(len(records), (_compared(records, each) for each in sorted(reads)))
 
 
-def _codes(records: DecodedRecords, part: str) -> Numbers:
-    """Return numbers from 0 on, the same ones for records with the same ``part``."""
+def _compared(records: DecodedRecords, part: str) -> pa.Array:
+    """Return a column that is the same for records with the same ``part``."""
     if part == PRESENCE:
-        return (records.values.lengths >= 0).astype(np.int64)
+        return pa.array(records.values.lengths >= 0)
     if part == "timestamp":
-        return np.unique(records.times, return_inverse=True)[1]
-    encoded = records.encoded.part(part, np.arange(len(records)))
-    found: Numbers = encoded.dictionary_encode().indices.to_numpy().astype(np.int64)
-    return found
+        return pa.array(records.times)
+    return records.encoded.part(part, np.arange(len(records)))
 
 
 def _singles(records: DecodedRecords, reads: frozenset[str]) -> list[SourceRecord]:

@@ -7,14 +7,21 @@ that by the other one's number and descriptor. When both have ended, however, th
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from replication.errors import ClusterUnavailable
 from spark_jobs.transform.columns.encoded_records import EncodedRecords
 
-_HEAD = 3  # numbers before the records of a chunk: of its range, of its records, and its bytes
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from spark_jobs.transform.columns.record_kinds import Kinds
+
+_HEAD = (
+    4  # numbers before a chunk: of its range, of its records, its bytes, and whether it has kinds
+)
 _PROBLEM = -1  # instead of a range
 _FD_BITS = 20
 _here: list[SharedRecords] = []
@@ -26,6 +33,8 @@ class Chunk(NamedTuple):
     number: int  # of the range in its task
     first: int
     records: EncodedRecords
+    # For each record the place of the one that SQL was given for it; None: each for itself.
+    likes: npt.NDArray[np.int32] | None = None
 
     @property
     def end(self) -> int:
@@ -44,13 +53,14 @@ class SharedRecords:
         """A number by which the other process finds the memory."""
         return os.getpid() << _FD_BITS | self._file.fileno()
 
-    def add(self, number: int, records: EncodedRecords) -> int:
+    def add(self, number: int, records: EncodedRecords, kinds: Kinds | None = None) -> int:
         """Add records of a range; return the number of the first one in the task."""
         first, self.count = self.count, self.count + len(records)
         start, end = int(records.bounds[0][0]), int(records.bounds[3][-1])
-        head = np.array([number, len(records), end - start], np.int64)
+        head = np.array([number, len(records), end - start, kinds is not None], np.int64)
         bounds = records.bounds - np.int32(start)
-        for each in (head, records.offsets, records.times, bounds):
+        likes = [] if kinds is None else [kinds.firsts[kinds.of].astype(np.int32)]
+        for each in (head, records.offsets, records.times, bounds, *likes):
             self._file.write(np.ascontiguousarray(each).data)
         self._file.write(memoryview(records.data)[start:end])
         self._file.flush()
@@ -59,7 +69,7 @@ class SharedRecords:
     def fail(self, problem: str) -> None:
         """Say why no further records come; the other process raises that."""
         text = problem.encode()
-        self._file.write(np.array([_PROBLEM, 0, len(text)], np.int64).data)
+        self._file.write(np.array([_PROBLEM, 0, len(text), 0], np.int64).data)
         self._file.write(text)
         self._file.flush()
 
@@ -88,15 +98,17 @@ class TakenRecords:
         head = os.pread(self._file, _HEAD * 8, self._at)
         if not head:
             return None
-        number, count, size = np.frombuffer(head, np.int64).tolist()
-        fixed, at = 32 * count, self._at + _HEAD * 8
+        number, count, size, has_kinds = np.frombuffer(head, np.int64).tolist()
+        plain, at = 32 * count, self._at + _HEAD * 8
+        fixed = plain + 4 * count * has_kinds
         content = memoryview(os.pread(self._file, fixed + size, at))
         if number == _PROBLEM:
             raise ClusterUnavailable(bytes(content).decode())
         numbers = np.frombuffer(content[: 16 * count], np.int64)
-        bounds = np.frombuffer(content[16 * count : fixed], np.int32).reshape(4, count)
+        bounds = np.frombuffer(content[16 * count : plain], np.int32).reshape(4, count)
+        likes = np.frombuffer(content[plain:fixed], np.int32) if has_kinds else None
         records = EncodedRecords(content[fixed:], numbers[:count], numbers[count:], bounds)
-        found = Chunk(number, self._count, records)
+        found = Chunk(number, self._count, records, likes)
         self._at, self._count = at + fixed + size, self._count + count
         return found
 

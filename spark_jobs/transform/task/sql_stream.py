@@ -13,6 +13,8 @@ from spark_jobs.transform.task.shared_records import TakenRecords
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    import numpy.typing as npt
+
     from spark_jobs.transform.task.shared_records import Chunk
 
     Taken = tuple[Chunk, pa.RecordBatch]
@@ -70,4 +72,19 @@ class SqlStream:
     def _taken(self, chunk: Chunk) -> Taken:
         rows = pa.concat_batches(self._rows)
         self._chunk, self._rows = None, []
-        return chunk, rows
+        return chunk, rows if chunk.likes is None else _spread(chunk, chunk.likes, rows)
+
+
+def _spread(chunk: Chunk, likes: npt.NDArray[np.int32], rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the rows of all records from those of the records that SQL was given for them."""
+    coded = rows.column(ROW).to_numpy()
+    places = (coded & _PLACE) - chunk.first
+    row_of = np.full(len(likes), -1)
+    row_of[places] = np.arange(len(places))
+    of_records = row_of[likes]
+    kept = np.flatnonzero(of_records >= 0)
+    taken = of_records[kept]
+    numbers = pa.array((coded - places)[taken] + kept)
+    if rows.num_columns == 1:
+        return pa.RecordBatch.from_arrays([numbers], schema=rows.schema)
+    return rows.take(pa.array(taken)).set_column(0, rows.schema.field(0), numbers)

@@ -14,7 +14,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 
 from replication.errors import ReplicationError
 from spark_jobs.transform.columns.avro_documents import documents_of
@@ -24,6 +23,7 @@ from spark_jobs.transform.columns.record_columns import (
     MEMORY,
     REASONS,
 )
+from spark_jobs.transform.columns.record_kinds import repeated_kinds
 from spark_jobs.transform.columns.sql_rows import avro_sides, marker, rows_of
 from spark_jobs.transform.task.batch_work import slot_work
 from spark_jobs.transform.task.range_outcome import RangeOutcome
@@ -45,38 +45,44 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import numpy.typing as npt
+    import pyarrow as pa
 
+    from spark_jobs.transform.columns.decoded_batches import DecodedRecords
+    from spark_jobs.transform.columns.record_kinds import Kinds
     from spark_jobs.transform.task.shared_records import SharedRecords
     from spark_jobs.transform.task.work import Clusters, SlotWork
 
 
 def read_slots(
-    clusters: Clusters, names: Sequence[str]
+    clusters: Clusters, names: Sequence[str], kinds: Sequence[str] | None = None
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """Return what yields the records of the slots that it gets the numbers of.
 
-    ``names``: the columns that SQL needs, see ``record_columns.RECORDS``.
+    ``names``: the columns that SQL needs, see ``record_columns.RECORDS``. ``kinds``: the columns by
+    which SQL tells records apart, see ``SqlPlan.kinds``; None: each record is yielded.
     """
 
     def read(slots: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for number in numbers(slots):
-            yield from _read_slot(slot_work(clusters, number), names)
+            yield from _read_slot(slot_work(clusters, number), names, kinds)
 
     return read
 
 
-def _read_slot(slot: SlotWork, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+def _read_slot(
+    slot: SlotWork, names: Sequence[str], kinds: Sequence[str] | None
+) -> Iterator[pa.RecordBatch]:
     shared = shared_records()
     yield marker(MEMORY + shared.place, names)
     try:
-        yield from _read_ranges(slot, names, shared)
+        yield from _read_ranges(slot, names, kinds, shared)
     except ReplicationError as problem:  # Spark would try again, and tell it with a stack trace
         shared.fail(str(problem))
     yield marker(END + shared.count, names)
 
 
 def _read_ranges(
-    slot: SlotWork, names: Sequence[str], shared: SharedRecords
+    slot: SlotWork, names: Sequence[str], kinds: Sequence[str] | None, shared: SharedRecords
 ) -> Iterator[pa.RecordBatch]:
     process, documents = task_process(), documents_of(slot.clusters.registry)
     sides = avro_sides(slot.transform)
@@ -87,17 +93,24 @@ def _read_ranges(
         while not reader.is_done:
             if not len(records := process.run(reader.read())):
                 continue
-            first, seen = shared.add(at, records.encoded), records.seen(each.source, names)
-            yield _without(each.poisons, records.offsets, rows_of(first, seen, sides, documents))
+            alike, places = given_to_sql(records, kinds, each.poisons)
+            first = shared.add(at, records.encoded, alike)
+            seen = records.at(places).seen(each.source, names)
+            yield rows_of(first + places, seen, sides, documents)
 
 
-def _without(
-    poisons: Mapping[int, str], offsets: npt.NDArray[np.int64], rows: pa.RecordBatch
-) -> pa.RecordBatch:
-    """Leave out what is known as poison records."""
-    if not poisons:
-        return rows
-    return rows.filter(pa.array(~np.isin(offsets, list(poisons))))
+def given_to_sql(
+    records: DecodedRecords, kinds: Sequence[str] | None, poisons: Mapping[int, str]
+) -> tuple[Kinds | None, npt.NDArray[np.int64]]:
+    """Return the kinds of records, and the places of those that SQL is given.
+
+    It is not given ``poisons``, by offset, and then each of the others: a kind would be left out
+    with its first record.
+    """
+    if poisons:
+        return None, np.flatnonzero(~np.isin(records.offsets, list(poisons)))
+    found = None if kinds is None else repeated_kinds(records.encoded, kinds)
+    return found, np.arange(len(records)) if found is None else found.firsts
 
 
 def write_slots(

@@ -9,6 +9,7 @@ import random
 import uuid
 from contextlib import closing
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from support.decoded_records import records_of
@@ -142,7 +143,7 @@ def test_sql_is_given_json_and_marks_where_there_is_none(registry):
     good = registry.encoded(8, {"n": 5})
     records = records_of([(5, good, good), (6, good, b"bad"), (7, b"bad", b"bad"), (8, None, None)])
     seen = records.seen(TopicPartition("t", 0), ["key", "value"])
-    rows = rows_of(10, seen, ("key", "value"), documents(registry))
+    rows = rows_of(np.arange(10, 14), seen, ("key", "value"), documents(registry))
     assert rows.column(ROW).to_pylist() == [10, 11 + FAILED, 12 + FAILED, 13]
     assert rows.column("value").to_pylist() == [b'{"n": 5}', None, None, None]
     assert rows.column("key").to_pylist() == [b'{"n": 5}', b'{"n": 5}', None, None]
