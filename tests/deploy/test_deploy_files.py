@@ -7,7 +7,10 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
+from importlib.util import find_spec
 from pathlib import Path
+from shutil import which
 
 import pytest
 import typer.main
@@ -15,6 +18,8 @@ import yaml
 from click.testing import CliRunner
 
 from orchestration.cli.main import app
+from orchestration.services.home import HOME_VARIABLE
+from orchestration.services.instance import POSTGRES_VARIABLE
 from replication.config.file.providers import resolve_all
 from replication.config.load import load_config
 
@@ -124,3 +129,62 @@ def test_all_of_them_run_without_rights_and_as_one_pod():
     (user,) = re.findall(r"^USER (\d+)$", text, re.MULTILINE)
     assert int(user) == pod()["securityContext"]["runAsUser"]
     assert "NoNewPrivileges=true" in UNIT.read_text()
+
+
+def test_each_variable_is_one_that_isthmus_reads():
+    texts = [each.read_text() for each in DEPLOY.rglob("*") if each.is_file()]
+    found = {each for text in texts for each in re.findall(r"\bISTHMUS_[A-Z_]+", text)}
+    assert found == {HOME_VARIABLE, POSTGRES_VARIABLE}
+
+
+def test_state_is_kept_where_the_image_makes_a_directory_for_its_user_and_a_volume_is_mounted():
+    text = (DEPLOY / "Containerfile").read_text()
+    (made,) = re.findall(r"install -d -o isthmus -g isthmus -m 0700 (\S+)", text)
+    homes = [
+        re.search(r"ISTHMUS_HOME=(\S+)", text)[1],
+        re.search(r"^Environment=ISTHMUS_HOME=(\S+)$", UNIT.read_text(), re.MULTILINE)[1],
+        *(e["value"] for e in pod()["containers"][0]["env"] if e["name"] == HOME_VARIABLE),
+    ]
+    assert len(homes) == 3
+    assert all(Path(each).is_relative_to(made) for each in homes)
+    mounts = {each["name"]: each["mountPath"] for each in pod()["containers"][0]["volumeMounts"]}
+    assert mounts["state"] == made
+    assert f"state:{made}" in read("compose/compose.yaml")["services"]["isthmus"]["volumes"]
+    assert f"VOLUME {made}" in text
+    (directory,) = re.findall(r"^StateDirectory=(\S+)$", UNIT.read_text(), re.MULTILINE)
+    assert f"/var/lib/{directory}" == made
+
+
+def test_the_image_has_every_package_and_the_command_that_it_starts():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    found = project["tool"]["setuptools"]["packages"]["find"]["include"]
+    text = (DEPLOY / "Containerfile").read_text()
+    copied = re.findall(r"^COPY (\w+) \1$", text, re.MULTILINE)
+    assert sorted(copied) == sorted(each.rstrip("*") for each in found)
+    (entry,) = re.findall(r"^ENTRYPOINT (.*)$", text, re.MULTILINE)
+    assert json.loads(entry)[-1] in project["project"]["scripts"]
+    (files,) = re.findall(r"^COPY (.*) \./$", text, re.MULTILINE)
+    assert all((ROOT / each).exists() for each in files.split())
+
+
+def test_health_is_asked_where_dagster_answers_and_at_the_port_that_it_is_given():
+    server = Path(find_spec("dagster_webserver").origin).with_name("webserver.py")
+    routes = re.findall(r'Route\("(\S+)"', server.read_text())
+    container = pod()["containers"][0]
+    ports = {each["name"]: each["containerPort"] for each in container["ports"]}
+    asked = [container[each]["httpGet"] for each in ("startupProbe", "livenessProbe")]
+    assert {each["path"] for each in asked} == {"/server_info"} <= set(routes)
+    assert {str(ports[each["port"]]) for each in asked} == {container["args"][-1]}
+    compose = read("compose/compose.yaml")["services"]["isthmus"]["healthcheck"]["test"][-1]
+    assert f"127.0.0.1:{container_commands()['container'][-1]}/server_info" in compose
+
+
+@pytest.mark.skipif(not which("systemd-analyze"), reason="this machine has no systemd")
+def test_systemd_finds_nothing_wrong_with_the_unit(tmp_path):
+    unit = tmp_path / UNIT.name
+    unit.write_text(UNIT.read_text().replace("/opt/isthmus/bin/isthmus", sys.executable))
+    done = subprocess.run(
+        ["systemd-analyze", "verify", unit], capture_output=True, text=True, check=False
+    )
+    own = [each for each in done.stderr.splitlines() if UNIT.name in each]
+    assert (done.returncode, own) == (0, [])
