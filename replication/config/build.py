@@ -128,6 +128,7 @@ def _flow(
         configs=read_configs(read),
         acls=read_acls(read),
         copying=read_copying(read, consumer),
+        least_units=read.field(Flow, "least_units"),
         policies=read.section(Policies),
         mm2=_mm2(read, parsed, pair, plan),
         groups=read_groups(read),
@@ -150,6 +151,7 @@ def _flow(
     _mention_isolation(consumer, pair, notes)
     _mention_decoding(read, flow, notes)
     _mention_schedule(read, flow, notes)
+    _check_units(read, flow, notes)
     return flow, (*read.trace, *_client_trace(parsed, clients, consumer))
 
 
@@ -158,6 +160,13 @@ def _mm2(read: Reader, parsed: ParsedFile, pair: Pair, plan: Plan) -> Mm2:
     worker = Reader(parsed.path, own)
     reverse = (pair[1], pair[0]) in plan.pairs
     return read_mm2(read, worker, parsed.props, pair, reverse=reverse)
+
+
+def _check_units(read: Reader, flow: Flow, notes: Notes) -> None:
+    most = flow.copying.units
+    if flow.least_units is not None and flow.least_units > most:
+        at = read.props["tasks.min"].at
+        notes.error(at, f"is more than tasks.max = {most}", "raise tasks.max, or lower tasks.min")
 
 
 def _mention_isolation(consumer: Reader, pair: Pair, notes: Notes) -> None:

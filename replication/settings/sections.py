@@ -389,6 +389,12 @@ class Flow(Section):
     configs: ConfigSync = ConfigSync()
     acls: AclSync = AclSync()
     copying: CopySettings = CopySettings()
+    least_units: Annotated[
+        int | None,
+        Key("tasks.min", "int",
+            "least number of units: between it and `tasks.max` the number "
+            "[follows their load](production.md#units)", least=1, default="as `tasks.max`"),
+    ] = None  # fmt: skip
     policies: Policies = Policies()
     mm2: Mm2 = Mm2()
     groups: GroupSettings = GroupSettings()

@@ -1,8 +1,10 @@
-"""How many bytes a second a flow copies, and why it is less than the file says.
+"""How many bytes a second a flow copies, by how many units, and why it is less than the file says.
 
 ``disk_limit``: Decides how many bytes a second a flow may copy while a disk of its target fills
 ``disk_watch``: Looks at the disks of a flow's target every minute, beside the driver's loop
 ``throttle_notice``: Says what quotas of the clusters' brokers cost a flow
+``unit_count``: Decides how many units a flow has between ``tasks.min`` and ``tasks.max``, by their
+    load
 
 The units themselves back off while their target throttles: ``replication/copier/fetch/``.
 May import: the core.

@@ -69,7 +69,7 @@ class Driver:
         self._parts = FlowParts(reading.config, flows, directory)
         self._file = EditedFile(file, reading, self._parts.pool)
         self._flows = [
-            self._parts.flow_driver(each, functools.partial(self._start, each.name))
+            self._parts.flow_driver(each.name, functools.partial(self._start, each.name))
             for each in sorted(flows, key=lambda flow: flow.name)
         ]
         first = self._flows[0]  # a batch flow has an application of its own
@@ -194,6 +194,7 @@ class Driver:
             for each in self._flows:
                 each.ending = self._ending
                 each.tick()
+                self._parts.follow_load(each)
                 beat()
                 if reason := each.restart_reason:
                     _die(reason)
@@ -226,12 +227,16 @@ class Driver:
             _die("Spark stopped the application (see the Spark cluster's log)")
         free = slots(self._spark) - self._taken()
         for each in waiting:
-            needed = slots_of(each.flow)
+            needed = self._needed(each)
             each.slot_shortage = "" if needed <= free else self._shortage(needed, free)
             free -= 0 if each.slot_shortage else needed
 
     def _taken(self) -> int:
-        return sum(slots_of(each.flow) for each in self._flows if each.query is not None)
+        return sum(self._needed(each) for each in self._flows if each.query is not None)
+
+    def _needed(self, driver: FlowDriver) -> int:
+        """Return the slots of a flow, those of units that it may come to have included."""
+        return slots_of(self._parts.config.flow(driver.flow.name))
 
     def _has_slots(self) -> bool:
         """Return whether Spark has slots for all units that should run."""
@@ -271,7 +276,7 @@ class Driver:
         unit_spec = replace(
             self._parts.template(name, generation), epoch=after, grace_s=self._grace_s
         )
-        units = self._parts.config.flow(name).copying.units
+        units = self._parts.flow(name).copying.units
         return start_query(self._spark, directory, unit_spec, units, checkpoint)
 
     def _follow(self) -> None:

@@ -13,6 +13,7 @@ from pyspark.errors import PySparkException
 from replication.model import Desired
 from replication.supervision.flow_figures import FlowCounters, FlowFigures
 from spark_jobs.budget.throttle_notice import throttle_notice
+from spark_jobs.budget.unit_count import EpochLoad
 from spark_jobs.driver.flow_query import EpochStall, first_line
 from spark_jobs.driver.flow_states import Situation, Step, decide_step, flow_state
 from spark_jobs.memo import MemoizeLast
@@ -20,7 +21,7 @@ from spark_jobs.planning.absent_topics import problem_and_remark
 from spark_jobs.planning.delivery_modes import at_least_once_notice, notice
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from replication.copier.spec import UnitSpec
@@ -92,6 +93,7 @@ class FlowDriver:
         self._rested_at = 0.0
         self._drained_at: float | None = None
         self._hands_over = False  # the next query is to have another number of units
+        self._load: EpochLoad | None = None
         self._stall = EpochStall()
         self._begun_at: float | None = None  # when the query was first seen to copy
 
@@ -134,6 +136,11 @@ class FlowDriver:
         self.flow = flow
         self._gone = MemoizeLast(partial(problem_and_remark, policies=flow.policies))
         self._topic_watcher.follow(flow, planner, settings)
+
+    def take_load(self) -> EpochLoad | None:
+        """Return what the units used in an epoch that has ended, once."""
+        load, self._load = self._load, None
+        return load
 
     def situation(self) -> Situation:
         """Return the flow's situation now."""
@@ -281,6 +288,7 @@ class FlowDriver:
             self._not_running = figures["not_running"]
             self._problem = figures["outcome"] or ""
             self._tally = self._tally.plus(figures)
+            self._load = self._load_of(figures)
             log.info("epoch", flow=self.flow.name, **figures)
         running = self.query.epoch()
         if self._copies:
@@ -293,6 +301,16 @@ class FlowDriver:
             self._begun_at = time.monotonic()
         if running[1] != self._topic_watcher.number:
             self.lease.end_epoch(running[0])
+
+    def _load_of(self, figures: Mapping[str, Any]) -> EpochLoad:
+        waits = ("takeovers", "not_running", "source_throttled_ms", "target_throttled_ms",
+                 "backed_off_to", "outcome")  # fmt: skip
+        return EpochLoad(
+            figures["busiest_core"],
+            figures["cores"],
+            len(self._topic_watcher.copied),
+            is_typical=not any(figures[each] for each in waits) and not self._hands_over,
+        )
 
     def _drain(self) -> None:
         if self._drained_at is None:

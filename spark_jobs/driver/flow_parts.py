@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import time
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -23,6 +24,7 @@ from replication.planning.planner import Part, Planner
 from replication.planning.target_snapshot import read_arrivals
 from replication.provenance.routes import Routes
 from spark_jobs.budget.disk_watch import DiskWatch
+from spark_jobs.budget.unit_count import count_of, least_units
 from spark_jobs.driver.background_tasks import BackgroundTasks
 from spark_jobs.driver.cluster_watch import ClusterWatch
 from spark_jobs.driver.flow_driver import Beside, FlowDriver
@@ -67,6 +69,7 @@ class FlowParts:
         self.spark: SparkSession | None = None  # once it has started
         self._directory = directory
         self._known = {each.name: FlowClusters(each.name) for each in flows}
+        self._counts = {each.name: count_of(each) for each in flows}
         self.clients = KafkaClients(known=self._known)
         self.pool = ThreadPoolExecutor(max_workers=len(flows) + 2)
         # Their own pool: a task that waits for a silent cluster must not delay planning.
@@ -80,8 +83,14 @@ class FlowParts:
         self._routes = Routes.of(config.flows, config.clusters)
         self._syncs = GroupSyncs(config, _warn_of_offsets, self._known)
 
-    def flow_driver(self, flow: Flow, starter: Starter) -> FlowDriver:
+    def flow(self, name: str) -> Flow:
+        """Return a flow as it is in force: with as many units as it has now."""
+        flow, units = self.config.flow(name), self._counts[name].units
+        return flow.model_copy(update={"copying": replace(flow.copying, units=units)})
+
+    def flow_driver(self, name: str, starter: Starter) -> FlowDriver:
         """Return what drives a flow; it connects to no cluster yet."""
+        flow = self.flow(name)
         known = self._known[flow.name]
         store = StateStore(
             to_librdkafka(flow.clients.target_admin),
@@ -96,7 +105,8 @@ class FlowParts:
         clusters = ClusterWatch(flow, known, store, file, readers)
         lease = FlowLease(flow, store, clusters)
         directory = self._directory.flow(flow.name)
-        transforms = FlowTransforms(flow, functools.partial(self._setting, flow, lease))
+        configured = self.config.flow(name)  # transforms have as many slots as units may come to
+        transforms = FlowTransforms(configured, functools.partial(self._setting, configured, lease))
         planner = self._planner(flow, lease)
         topic_watcher = TopicWatcher(flow, directory, planner, transforms.takes)
         tasks = BackgroundTasks(flow.name, self._task_pool, lease.report)
@@ -111,7 +121,7 @@ class FlowParts:
     def template(self, name: str, generation: int) -> UnitSpec:
         """Return what the units of a flow have in common now."""
         known = self._known[name]
-        made = template(self.config.flow(name), generation, self._routes)
+        made = template(self.flow(name), generation, self._routes)
         return replace(made, source_id=known.source_id, target_id=known.target_id)
 
     def follow(self, config: Config, drivers: Iterable[FlowDriver]) -> None:
@@ -124,11 +134,28 @@ class FlowParts:
         self._syncs = GroupSyncs(config, _warn_of_offsets, self._known)
         running: list[Future[TaskOutcome]] = []
         for each in drivers:
-            flow = config.flow(each.flow.name)
-            settings = self.template(flow.name, each.lease.status.generation)
-            each.follow(flow, self._planner(flow, each.lease), settings)
-            running += each.tasks.replace(self._tasks(flow))
+            configured = config.flow(each.flow.name)
+            count = self._counts[configured.name]
+            count.limit(least_units(configured), configured.copying.units)
+            self._put_into_force(each)
+            running += each.tasks.replace(self._tasks(each.flow))
         self._task_pool.submit(_close_after, running, before)
+
+    def follow_load(self, driver: FlowDriver) -> None:
+        """Give a flow more or fewer units, if its file says that their number follows the load."""
+        name, load = driver.flow.name, driver.take_load()
+        if load is None:
+            return
+        before, units = driver.flow.copying.units, self._counts[name].see(load, time.monotonic())
+        if units != before:
+            used = {"busiest_core": load.busiest, "cores": load.all}
+            log.info("units follow load", flow=name, units=units, before=before, **used)
+            self._put_into_force(driver)
+
+    def _put_into_force(self, driver: FlowDriver) -> None:
+        flow = self.flow(driver.flow.name)
+        settings = self.template(flow.name, driver.lease.status.generation)
+        driver.follow(flow, self._planner(flow, driver.lease), settings)
 
     def _tasks(self, flow: Flow) -> Iterable[BackgroundTask]:
         return tasks_of(flow, self.config, self._syncs)

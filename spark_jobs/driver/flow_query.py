@@ -124,6 +124,7 @@ def start_query(
 ) -> FlowQuery:
     """Start copying one flow."""
     directory.epoch.unlink(missing_ok=True)
+    cores = F.col("cpu_s") * 1000 / F.greatest(F.col("ended_ms") - F.col("started_ms"), F.lit(1))
     given = options(directory, template, units, spark.conf.get(_COPIER, COPIER) or COPIER)
     counted = (
         spark.readStream.format("isthmus")
@@ -136,6 +137,8 @@ def start_query(
             F.sum("records").alias("records"),
             F.sum("bytes").alias("bytes"),
             F.sum("cpu_s").alias("cpu_s"),
+            F.round(F.sum(cores), 2).alias("cores"),
+            F.round(F.max(cores), 2).alias("busiest_core"),
             F.sum("takeovers").alias("takeovers"),
             F.sum("not_running").alias("not_running"),
             F.sum("at_least_once").alias("at_least_once"),

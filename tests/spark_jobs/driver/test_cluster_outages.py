@@ -53,6 +53,7 @@ def driving(monkeypatch) -> Driver:
     made = Driver.__new__(Driver)
     made._check_slots = made._dump_classes = lambda *_: None
     made._ending, made._flows, made._blocks, made._exposition = False, [], (), None
+    made._parts = SimpleNamespace(follow_load=lambda _: None)
     made.exits = []
     monkeypatch.setattr(driver_loop, "_die", made.exits.append)
     return made
@@ -72,7 +73,8 @@ def test_bl_125_a_driver_whose_spark_has_lost_its_files_ends_to_be_started_again
 # Of an epoch in which nothing happened.
 FIGURES = {
     "not_running": 0, "outcome": None, "takeovers": 0, "cpu_s": 0.1, "at_least_once": 0,
-    "source_throttled_ms": 0, "target_throttled_ms": 0, "backed_off_to": 0,
+    "source_throttled_ms": 0, "target_throttled_ms": 0, "backed_off_to": 0, "cores": 0.1,
+    "busiest_core": 0.1,
 }  # fmt: skip
 
 

@@ -70,6 +70,7 @@ driver = driver_loop.Driver.__new__(driver_loop.Driver)
 driver._flows, driver._ending, driver._exposition, driver._spark = [Flow()], False, None, None
 driver._blocks, driver._batch, driver._dump_classes = (), None, lambda jvm: None
 driver._follow = lambda: None
+driver._parts = SimpleNamespace(follow_load=lambda _: None)
 driver._loop(HangingJvm())
 """
 
