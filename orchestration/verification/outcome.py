@@ -76,6 +76,7 @@ class PartitionOutcome:
     remarks: Sequence[str] = ()
     continues: bool = False
     skipped: int = 0
+    transformed: bool = False  # its results are in several partitions: no target offsets
 
     @property
     def differences(self) -> int:

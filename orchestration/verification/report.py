@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from orchestration.verification.outcome import Difference, Outcome, PartitionOutcome
+    from replication.records.batch_comparison import Place
 
 _STYLE = (
     "body{font:14px system-ui,sans-serif;margin:2em;max-width:80em}table{border-collapse:collapse;"
@@ -47,8 +48,8 @@ def _partition(each: PartitionOutcome) -> dict[str, Any]:
     return {
         "source": each.source,
         "target": each.target,
-        "from": {"source": each.begin.source, "target": each.begin.target},
-        "up_to": {"source": each.end.source, "target": each.end.target},
+        "from": _place(each, each.begin),
+        "up_to": _place(each, each.end),
         "continues": each.continues,
         "ranges": each.ranges,
         "ranges_left_out": each.skipped,
@@ -63,6 +64,10 @@ def _partition(each: PartitionOutcome) -> dict[str, Any]:
         "waits": each.waits,
         "remarks": [*each.remarks],
     }
+
+
+def _place(each: PartitionOutcome, place: Place) -> dict[str, int | None]:
+    return {"source": place.source, "target": None if each.transformed else place.target}
 
 
 def as_page(found: Outcome) -> str:

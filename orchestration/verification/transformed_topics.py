@@ -163,6 +163,7 @@ def outcomes_of(
             remarks=(plan.remark,) if plan.remark and not number else (),
             continues=plan.continues,
             skipped=plan.skipped,
+            transformed=True,
         )
         for number, span in enumerate(plan.whole.read)
     }

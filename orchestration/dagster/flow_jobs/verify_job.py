@@ -156,7 +156,7 @@ def _row(each: PartitionOutcome, found: Outcome) -> dict[str, str]:
         "partition": each.source,
         "source offset": str(place.source) if known else "",
         "on target": each.target,
-        "target offset": str(place.target) if known else "",
+        "target offset": str(place.target) if known and not each.transformed else "",
         "records": str(each.records),
         "differences": str(each.differences),
         "remark": "; ".join(filter(None, (each.not_verified, *each.remarks))),

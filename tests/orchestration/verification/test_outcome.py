@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -89,6 +90,13 @@ def test_json_and_page_have_the_same_and_the_page_escapes_it():
     assert "&lt;copying&gt; has halted" in page
     assert "<copying>" not in page
     assert "different value" in page
+
+
+@pytest.mark.parametrize(("transformed", "offset"), [(False, 3), (True, None)])
+def test_a_partition_whose_results_go_to_several_has_no_target_offset(transformed, offset):
+    found = replace(partition(**GOOD), end=Place(7, 3), transformed=transformed)
+    (told,) = as_json(outcome(found))["partitions"]
+    assert told["up_to"] == {"source": 7, "target": offset}
 
 
 def test_reports_are_private_and_old_ones_are_deleted(tmp_path):

@@ -99,6 +99,7 @@ def test_differences_are_told_by_partition_and_what_is_no_difference_apart():
     plan = plan_transform(KNOWN)
     mine, target = outcomes_of("t", plan, [(plan.whole, TransformedResult(found))])
     assert (mine.source, mine.records, mine.differences) == ("t-0", 70, 3)
+    assert mine.transformed
     assert mine.counts == {"lost": 2, "different value": 1}
     assert [each[1:] for each in mine.examples] == [(120, None), (130, 60)]
     assert sorted(mine.apart.values()) == [3, 5]

@@ -152,6 +152,12 @@ def test_a_sample_moves_no_position(verifications, world):
     assert [each["source offset"] for each in rows] == ["", "3"]
 
 
+def test_what_is_transformed_has_no_target_offset(verifications, world):
+    verifications.found = outcome(partition(0, transformed=True))
+    (row,) = observed(run(world))["verified up to"].records
+    assert (row.data["source offset"], row.data["target offset"]) == ("9", "")
+
+
 @pytest.mark.parametrize("kind", ["incomplete", "nothing verified"])
 def test_what_could_not_be_told_is_no_success(verifications, world, kind):
     left = partition(0, ranges=0, records=0, not_verified="x", waits=kind != "incomplete")
