@@ -134,6 +134,7 @@ def _spans(known: KnownTransform, past: TransformPast, interval: Interval) -> Tr
         known.cluster_ids,
         tuple(known.untimed),
         tuple(known.passes),
+        not past.start.sources.keys() <= {each.source for each in known.pairs},
     )
 
 
@@ -165,8 +166,10 @@ def _up_to_now(known: KnownTransform, where: TopicPartition, first: int) -> tupl
 def _written(
     known: KnownTransform, past: TransformPast, interval: Interval
 ) -> Iterator[WrittenSpan]:
+    # Without the copies of topics that the flow or the source does not have any more.
+    topics = {*known.transform.route_topics, *(each.target for each in known.pairs)}
     for topic, begins in past.start.targets.items():
-        for number, began in enumerate(begins):
+        for number, began in enumerate(begins if topic in topics else ()):
             where = TopicPartition(topic, number)
             log = known.there.get(where)
             if log is None:

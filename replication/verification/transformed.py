@@ -58,6 +58,8 @@ class TransformedSpans:
     cluster_ids: tuple[str, str] = ("", "")  # of source and target
     untimed: tuple[str, ...] = ()  # target topics that set timestamps of their own
     passes: tuple[str, ...] = ()  # ids of clusters that records of the source may have been on
+    # Routed topics may have results of topics that the flow or the source does not have any more.
+    unread: bool = False
 
     @property
     def is_empty(self) -> bool:

@@ -138,12 +138,13 @@ class TransformedQuery:
         first = {(e["span"], e["place"]): (e["t"], e["seq"]) for e in counts if e["kind"] == SAME}
         kind: Any = F.col("kind")
         for place, target in enumerate(there):
-            here = F.col("place") == place
+            here, routed = F.col("place") == place, target.topic in self.transform.route_topics
             ends = [
                 first.get((span, place), (target.end, 0))[0]
                 for span, each in enumerate(read)
-                if each.trimmed
+                if each.trimmed and (routed or each.target_topic == target.topic)
             ]
+            ends += [target.end] if routed and self.spans.unread else []
             if ends:
                 gone = kind.isin(EXTRA, REPEATED) & here & (F.col("t") < max(ends))
                 kind = F.when(gone, SOURCE_GONE).otherwise(kind)

@@ -163,6 +163,20 @@ def test_what_the_source_or_the_target_deleted_is_no_difference(done, spark):
     assert wrong == {"deleted on the source": (None, 0), "deleted on the target": (1, 1)}
 
 
+@pytest.mark.parametrize("routed", [False, True])
+def test_results_of_a_topic_that_was_deleted_are_no_difference_where_topics_are_routed_to(
+    done, spark, routed
+):
+    written(done.config.parent, "pass")
+    spans, transform = spans_of(done), done.flow.transforms[0]
+    transform = replace(transform, route_topics=(done.copy,) if routed else ())
+    flow = done.flow.model_copy(update={"transforms": (transform,)})
+    spans = replace(spans, definition=definition_of(transform), read=spans.read[:1], unread=True)
+    found = compare(spark, flow, spans).found
+    kinds = {each.kind: each.records for each in found}
+    assert kinds == {"same": 500, "deleted on the source" if routed else "extra": 500}
+
+
 @pytest.fixture
 def growing(source_cluster, target_cluster, tmp_path_factory) -> TransformFlow:
     """A flow whose topic gets records bit by bit."""

@@ -21,6 +21,7 @@ from spark_jobs.transform.point_record import point_now
 from spark_jobs.transform.start_record import start_now, with_more
 
 PLAIN = Compacted(source=False, target=False)
+ROUTED = TopicTransform("t", route_topics=("routed",))
 MINUTE_MS = 60_000
 
 
@@ -88,7 +89,7 @@ class Engine:
             for each in (TopicPartition(topic, 0), TopicPartition(topic, 1))
         }
         return KnownTransform(
-            0, TopicTransform("t"), [TopicPair("t", "A.t", PLAIN)], self.start, {}, {},
+            0, ROUTED, [TopicPair("t", "A.t", PLAIN)], self.start, {}, {},
             self.anchors, self.anchors, whole, ends, there, [1], ("", ""),
             points=[*self.points.values()], verified=verified,
         )  # fmt: skip

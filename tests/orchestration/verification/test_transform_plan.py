@@ -72,6 +72,18 @@ def test_what_retention_deleted_on_either_side_is_left_out_and_said():
     assert spans.written == (WrittenSpan("A.t", 0, 50, 3_000, trimmed=True),)
 
 
+def test_the_copy_of_a_topic_that_the_source_deleted_is_left_out_and_routed_topics_are_not():
+    targets = {"A.t": [40], "A.gone": [0], "routed": [0]}
+    there = {TopicPartition(topic, 0): OffsetRange(0, 3_000) for topic in targets}
+    start = replace(START, targets=targets, sources={**START.sources, "gone": [0]})
+    transform = replace(KNOWN.transform, route_topics=("routed",))
+    spans = plan_transform(replace(KNOWN, start=start, there=there, transform=transform)).whole
+    assert [each.topic for each in spans.read] == ["t"]
+    assert [each.topic for each in spans.written] == ["A.t", "routed"]
+    assert spans.unread
+    assert not plan_transform(KNOWN).whole.unread
+
+
 @pytest.mark.parametrize(
     ("change", "why"),
     [
