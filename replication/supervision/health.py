@@ -16,7 +16,7 @@ from replication.supervision.batch_run import batch_age
 from replication.supervision.partition_states import by_state, needs_somebody
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from replication.state import AbsentTopic, Anchor, BatchRun, FlowStatus, Loss
 
@@ -205,9 +205,7 @@ def _running(seen: Seen, status: FlowStatus) -> Health:
     if seen.source_silence is not None:
         return Health(status.state, healthy=False, reason=seen.source_silence)
     worst = next((each for each in seen.anchors if each.state not in _FINE), None)
-    if waits_for := _waits_for(seen, status):
-        return Health(FlowState.STARTING, healthy=False, reason=waits_for)
-    status = as_of_anchors(status, seen.anchors)
+    status = as_of_anchors(status, seen.anchors, seen.now_ms)
     if status.state == FlowState.RUNNING and not status.partitions:
         reason = f"copies nothing: {status.reason}"
         return Health(FlowState.DEGRADED, healthy=False, reason=reason)
@@ -219,19 +217,19 @@ def _running(seen: Seen, status: FlowStatus) -> Health:
     return Health(status.state, healthy=False, reason=reason)
 
 
-def _waits_for(seen: Seen, status: FlowStatus) -> str:
+def _waits_for(status: FlowStatus, anchors: Iterable[Anchor], now_ms: int) -> str:
     """Return what a driver waits for that has not begun to copy; empty: nothing.
 
     However long that takes: what ends it is a status of the driver, or that it is restarted.
     """
     if status.state != FlowState.RUNNING:
         return ""
-    late = seen.now_ms - status.started_ms >= START_MS
+    late = now_ms - status.started_ms >= START_MS
     # No number that grows: whoever watches is told of each change.
     after = f", more than {START_MS // 1000} s after the driver's start" if late else ""
     if not status.partitions:
         return "" if status.reason else f"its topics are planned{after}"
-    copied = [each for each in seen.anchors if each.state not in ABSENT]
+    copied = [each for each in anchors if each.state not in ABSENT]
     begin = [each for each in copied if _has_not_begun(each)]
     bad = [each for each in copied if each.state not in _FINE]
     some = begin and not late and len(begin) == len(bad)
@@ -245,13 +243,17 @@ def _has_not_begun(anchor: Anchor) -> bool:
     return anchor.state == PartitionState.WAITING and not anchor.reason
 
 
-def as_of_anchors(status: FlowStatus, anchors: Iterable[Anchor]) -> FlowStatus:
+def as_of_anchors(status: FlowStatus, anchors: Collection[Anchor], now_ms: int) -> FlowStatus:
     """Return a status as the anchors change it: they are a second old, its figure is an epoch's.
+
+    A flow whose units have not begun to copy is STARTING, though its driver says RUNNING.
 
     An epoch's figure without a reason counts partitions that were not RUNNING when it ended. An
     anchor in another state counts while it is newer than that figure may be: of topics that are
     not copied any more, anchors stay as they are.
     """
+    if waits_for := _waits_for(status, anchors, now_ms):
+        return replace(status, state=FlowState.STARTING, reason=waits_for)
     bad = [each for each in anchors if each.state not in _FINE]
     if status.state == FlowState.DEGRADED and status.not_running and not status.reason and not bad:
         return replace(status, state=FlowState.RUNNING, not_running=0)

@@ -144,8 +144,10 @@ def _shown(seen: FlowFigures) -> Mapping[TopicPartition, Anchor]:
 
 def _health(seen: FlowFigures) -> Iterator[Named]:
     copied = seen.copied
-    live = (each for each in copied.anchors.values() if each.topic not in seen.absent)
-    status = as_of_anchors(seen.status, live)
+    live = [each for each in copied.anchors.values() if each.topic not in seen.absent]
+    status = seen.status
+    if copied.is_known:
+        status = as_of_anchors(status, live, copied.now_ms)
     for each in FlowState:
         yield "flow_state", (each,), status.state == each
     yield "flow_wanted", (), seen.wanted

@@ -38,7 +38,9 @@ def seen(**more) -> FlowFigures:
     given = {
         "source": "A",
         "target": "B",
-        "status": FlowStatus("A->B", FlowState.RUNNING, generation=4, beat_ms=NOW, units=2),
+        "status": FlowStatus(
+            "A->B", FlowState.RUNNING, generation=4, beat_ms=NOW, units=2, partitions=3
+        ),
         "wanted": True,
         "arrives": True,
         "tally": FlowCounters(query_starts=1),
@@ -269,10 +271,18 @@ def state_of(figures: FlowFigures) -> list[str]:
 
 def test_a_partition_that_halted_since_the_last_epoch_shows_in_the_flows_state():
     refused = anchor(ORDERS[1], state=PartitionState.REFUSED, generation=4)
-    anchors = {**seen().copied.anchors, ORDERS[1]: refused}
+    anchors = {**seen().copied.anchors, ORDERS[1]: refused, USERS: anchor(USERS)}
     copied = replace(seen().copied, anchors=anchors)
     assert state_of(seen(copied=copied)) == [FlowState.DEGRADED]
     assert state_of(seen(copied=copied, absent={"orders": "NOT_SELECTED"})) == [FlowState.RUNNING]
+
+
+def test_a_flow_whose_units_have_not_begun_starts_also_in_its_metric():
+    claimed = {each: anchor(each, state=PartitionState.WAITING) for each in ORDERS}
+    copied = replace(seen().copied, anchors=claimed)
+    assert state_of(seen(copied=copied)) == [FlowState.STARTING]
+    unknown = Copied(NOW, is_known=False)
+    assert state_of(seen(copied=unknown)) == [FlowState.RUNNING], "nobody has seen anchors"
 
 
 def test_partitions_of_a_paused_flow_are_paused_and_none_of_them_is_named():
