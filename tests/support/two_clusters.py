@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from replication.copier.unit import Unit
 
 HERE = TopicPartition("orders", 0)
-_TURN_S, _QUIET_TURNS = 0.01, 7  # longer than the pause between two anchors of ``a_spec``
+_TURN_S, _QUIET_TURNS = 0.005, 6  # longer than the pause between two anchors of ``a_spec``
 
 
 def a_spec(epoch: int = 0, **more) -> UnitSpec:
@@ -39,7 +39,7 @@ def a_spec(epoch: int = 0, **more) -> UnitSpec:
         "source": {"bootstrap.servers": "a:1"},
         "target": {"bootstrap.servers": "b:1"},
     }
-    return changed(UnitSpec(**fields), **{"epoch_s": 2.0, "anchor_every_s": 0.05, **more})
+    return changed(UnitSpec(**fields), **{"epoch_s": 2.0, "anchor_every_s": 0.02, **more})
 
 
 class TwoClusters:
