@@ -51,9 +51,9 @@ test-ui: $(READY) ## Dagster's UI in Debian's Chromium, over a real flow; SCREEN
 	@command -v chromium >/dev/null || { echo "test-ui needs chromium: apt-get install chromium"; exit 1; }
 	@SCREENSHOTS=$(SCREENSHOTS) $(BIN)/python -m pytest -q -m ui -p no:randomly tests/ui $(PYTEST_ARGS)
 
-# Three at a time: a few of these tests wait, and the other ones compute meanwhile.
+# Four at a time on two cores: these tests wait as long as they compute.
 test-fast: $(READY) ## the tests that start no broker, JVM or daemon; PYTEST_ARGS
-	@$(PYTEST) -n 3 --dist worksteal -m "not integration and not ui" --ignore tests/integration $(PYTEST_ARGS)
+	@$(PYTEST) -n 4 --dist worksteal -m "not integration and not ui" --ignore tests/integration $(PYTEST_ARGS)
 
 test-deploy: $(READY) ## the tests that need packages of Debian: postgresql, krb5-kdc; PYTEST_ARGS
 	@$(BIN)/python -m pytest -q -m debian tests/deploy $(PYTEST_ARGS)
