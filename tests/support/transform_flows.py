@@ -12,6 +12,7 @@ from replication.adapters.topics.state_store import StateStore
 from replication.config.load import load_config
 from replication.model import PartitionPlan, TopicPartition
 from replication.state import Anchor, anchors_topic
+from spark_jobs.transform import point_record
 from spark_jobs.transform.flow_transforms import clusters_of
 from spark_jobs.transform.task import tasks
 from spark_jobs.transform.transform_run import Setting, TransformRun
@@ -42,6 +43,7 @@ class HereJob:
 
 
 def _run_for_ever(flow: TransformFlow, generation: int, begun: Connection) -> None:
+    point_record._MINUTE_MS = flow.minute_ms
     run = flow.run(generation)
     run._guarded_round()
     begun.send(run.problem)
@@ -56,6 +58,7 @@ class TransformFlow:
         home.mkdir(parents=True, exist_ok=True)
         self.config = home / "isthmus.properties"
         self.here, self.there = source, target
+        self.minute_ms = 60_000  # of points, in a process of its own
         self.alias = home.name.replace("_", "-")[-20:]
         self.topic = f"{self.alias}-orders"  # and no topic of another test: clusters are shared
         self.copy = f"{self.alias}.{self.topic}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from dataclasses import replace
 from time import time
@@ -282,6 +283,33 @@ def test_times_and_samples_choose_intervals_between_points(growing, spark):
     assert 0 < sampled.records < 400
     assert outcome_of(growing, spark, since_ms=1_800_000_000_000).verdict == "nothing verified"
     assert spans_read(outcome_of(growing, spark)) == [(0, 400)] * 2  # nothing was noted
+
+
+def test_points_hold_through_kills_at_any_moment(
+    source_cluster, target_cluster, tmp_path_factory, spark
+):
+    both = source_cluster.bootstrap_servers, target_cluster.bootstrap_servers
+    home = tmp_path_factory.mktemp("killed")
+    written(home, "pass")
+    flow = TransformFlow(home, *both, FILE + "SOURCE->B.transform.batch.records = 20\n")
+    flow.minute_ms = 1
+    flow.make()
+    chance = random.Random(7)
+    for generation in range(1, 6):
+        numbers = range(1000 * generation - 1000, 1000 * generation)
+        records = [(n % 2, b"%d" % (n // 2), b"value %d" % n, [], 1_000 + n) for n in numbers]
+        kafka_records.produce(flow.here, flow.topic, records)
+        flow.run_killed(generation, chance.uniform(0.2, 0.6))
+    run = flow.run(9)
+    flow.until_done(run)
+    run.close()
+    whole = outcome_of(flow, spark, full=True)
+    assert (whole.verdict, whole.records) == ("equal", 2500)
+    for seed in range(3):
+        found = outcome_of(flow, spark, full=True, sample=0.5, seed=seed)
+        assert found.verdict == "equal", found
+        assert 0 < found.records < 2500
+        assert found.partitions[0].skipped > 5
 
 
 def test_a_topic_that_was_deleted_on_the_target_stops_no_transform(growing):
