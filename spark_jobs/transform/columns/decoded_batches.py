@@ -6,7 +6,6 @@ once. ``replication.records.record_fields`` decodes the same one by one, and say
 
 from __future__ import annotations
 
-from array import array
 from dataclasses import dataclass, replace
 from itertools import starmap
 from typing import TYPE_CHECKING, NamedTuple
@@ -47,6 +46,10 @@ _CODES = np.arange(1 << 16)
 _HAS_ONE = _CODES & 0x80 == 0
 _UNSIGNED = np.where(_HAS_ONE, _CODES & 0x7F, _CODES & 0x7F | _CODES >> 8 << 7)
 _SIGNED, _WIDTHS = (_UNSIGNED >> 1) ^ -(_UNSIGNED & 1), np.where(_HAS_ONE, 1, 2)
+
+
+# By the first of two bytes of a record's length: how far the record reaches, without the second's.
+_LOW = [2 + ((each & 0x7F) >> 1) for each in range(256)]
 
 
 class _Parts(NamedTuple):
@@ -200,18 +203,19 @@ def _damage(batches: Sequence[Batch], where: object) -> CorruptBatch:
 
 def _decoded(batches: Sequence[Batch], first: int, end: int, where: object) -> DecodedRecords:
     bodies: list[bytes] = []
-    begins, place = array("q"), 0
+    begins: list[Numbers] = []
+    place = 0
     for batch in batches:
         codec = 0 if batch.attributes & OLD_FORMAT else batch.attributes & CODEC_MASK
         body = bytes(decompress(codec, batch.view[HEADER_SIZE:]))
-        _follow(body, batch.count, place, begins)
+        begins.append(np.array(_follow(body, batch.count), np.int64) + place)
         bodies.append(body)
         place += len(body)
     if place >= _MOST_BYTES:
         raise IndexError
     data = bodies[0] if len(bodies) == 1 else b"".join(bodies)
     raw = np.frombuffer(data, np.uint8)
-    at = np.frombuffer(begins, np.int64)
+    at = np.concatenate(begins) if begins else np.zeros(0, np.int64)
     lengths, starts = _numbers(raw, at)
     whole = _Parts(starts, lengths)
     if np.any(lengths < 1) or np.any(whole.ends[:-1] != at[1:]):
@@ -234,24 +238,26 @@ def _decoded(batches: Sequence[Batch], first: int, end: int, where: object) -> D
     return found.between(first, end)
 
 
-def _follow(data: bytes, count: int, place: int, begins: array[int]) -> None:
-    """Add where each record begins, with its length; ``place`` is that of ``data`` itself.
+def _follow(data: bytes, count: int) -> list[int]:
+    """Return where each record begins, with its length. It is the slowest part: kept short.
 
     Lengths may be negative, which is for whoever reads all of them at once.
     """
-    at, add = 0, begins.append
+    at, begins, low = 0, list[int](), _LOW
+    add = begins.append
     for _ in range(count):
-        add(place + at)
+        add(at)
         raw = data[at]
         if raw < 0x80:
             at += 1 + (raw >> 1)
         elif (more := data[at + 1]) < 0x80:
-            at += 2 + ((raw & 0x7F | more << 7) >> 1)
+            at += low[raw] + (more << 6)
         else:
             length, at = read_varint(memoryview(data), at)
             at += length
     if at != len(data):
         raise IndexError
+    return begins
 
 
 def _placed(
