@@ -233,6 +233,7 @@ def test_what_was_killed_goes_on_where_it_was(flow, tmp_path, spark, monkeypatch
     killed = subprocess.Popen(
         [sys.executable, "-m", "spark_jobs.history.file_backfill", str(tmp_path / "request.json")],
         cwd=REPOSITORY, stdout=subprocess.DEVNULL, start_new_session=True,
+        env={**os.environ, "TMPDIR": str(tmp_path)},  # what it leaves goes with the test
     )  # fmt: skip
     names = BackfillNames.of_files(flow.alias, "B")
 
