@@ -119,19 +119,20 @@ def refreshing(memories: Mapping[str, TopicMemory], now_ms: int) -> str | None:
 def copied_verdict(look: FlowLook) -> tuple[bool, str]:
     """Return whether all topics of a flow are copied that somebody wants, and the reason.
 
-    A failure names each state, and the reason of a topic in it.
+    It names each state but RUNNING, and of a failure the reason of a topic in each.
     """
     topics = topic_states(look.anchors).values()
     wanted = as_wanted(look.flow.policies)
-    bad = [each for each in topics if each.state not in wanted]
+    odd = [each for each in topics if each.state != PartitionState.RUNNING]
+    bad = [each for each in odd if each.state not in wanted]
+    rest = by_state((each.topic, each.state) for each in odd if each.state in wanted)
     if not bad:
-        rest = [each for each in topics if each.state != PartitionState.RUNNING]
-        named = by_state((each.topic, each.state) for each in rest)
-        copied = f"{len(topics) - len(rest)} topics are copied"
-        return True, "; ".join(filter(None, (copied, named)))
+        copied = f"{len(topics) - len(odd)} topics are copied"
+        return True, "; ".join(filter(None, (copied, rest)))
     reasons = {each.state: each.worst.reason for each in reversed(bad)}
     named = by_state(((each.topic, each.state) for each in bad), reasons)
-    return False, f"{len(bad)} of {len(topics)} topics are not copied: {named}"
+    failed = f"{len(bad)} of {len(topics)} topics are not copied: {named}"
+    return False, "; as wanted: ".join(filter(None, (failed, rest)))
 
 
 def _digest(look: FlowLook) -> str:

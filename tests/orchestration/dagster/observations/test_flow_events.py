@@ -250,3 +250,6 @@ def test_a_pause_is_told_by_the_check_and_not_of_each_topic(world, ticks):
 def test_a_topic_that_nobody_wants_any_more_fails_no_check(world, ticks):
     copies(world, "stock", state=PartitionState.NOT_SELECTED)
     assert checks(ticks) == [(True, "1 topics are copied; NOT_SELECTED: stock")]
+    copies(world, "carts", state=PartitionState.REFUSED, reason="too large")
+    told = "REFUSED: carts (too large); as wanted: NOT_SELECTED: stock"
+    assert checks(ticks) == [(False, f"1 of 3 topics are not copied: {told}")]
