@@ -43,6 +43,7 @@ LONGEST = (
     "test_takeover_from_mm2",
     "test_copier_states",
     "test_driver_edits",
+    "test_states_shown",
     "test_driver",
     "test_drill",
     "test_switchover",
