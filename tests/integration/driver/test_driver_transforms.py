@@ -67,6 +67,12 @@ def transformed(running: Application, topic: str) -> int:
     return sum(each.source for each in mine)
 
 
+def await_copy(running: Application, topic: str, count: int, limit_s: float = 180) -> None:
+    """Wait until the copy of ``topic`` has so many records."""
+    copy = kafka_records.Reader(running.both[1], f"{running.alias}.{topic}", "read_committed")
+    wait_for(lambda: len(copy.read()) >= count, limit_s)
+
+
 def numbered(count: int, first: int = 0) -> list[tuple]:
     return [
         (
@@ -90,9 +96,7 @@ def test_sql_keeps_the_records_it_asks_for_once_and_in_order(running):
         if json.loads(each.value)["n"] % 3 == 0
     ]
     copy = f"{running.alias}.{topic}"
-    wait_for(
-        lambda: len(kafka_records.consume_all(there, copy, "read_committed")) >= len(kept), 150
-    )
+    await_copy(running, topic, len(kept), 150)
     found = kafka_records.consume_all(there, copy, "read_committed")
     assert [each.content for each in found] == [each.content for each in kept]
 
@@ -102,7 +106,7 @@ def test_sql_that_fails_on_a_record_makes_it_a_dead_letter_and_goes_on(running):
     topic, copy = f"{running.alias}-cast", f"{running.alias}.{running.alias}-cast"
     values = [b"1", b"2", b"x", b"4", b"y", b"6"]
     kafka_records.produce(here, topic, [(0, None, each) for each in values])
-    wait_for(lambda: len(kafka_records.consume_all(there, copy, "read_committed")) >= 4, 60)
+    await_copy(running, topic, 4, 60)
     found = kafka_records.consume_all(there, copy, "read_committed")
     assert [(e.key, e.value) for e in found] == [
         (b"10", b"1"), (b"20", b"2"), (b"40", b"4"), (b"60", b"6")]  # fmt: skip
@@ -128,7 +132,7 @@ def test_sql_filters_avro_by_the_registry_and_what_it_cannot_decode_is_a_dead_le
     wait_for(lambda: "HTTP 503" in running.status().reason, 60)
     assert kafka_records.consume_all(there, copy) == []
     registry.fails_with = 0
-    wait_for(lambda: len(kafka_records.consume_all(there, copy, "read_committed")) >= 3, 60)
+    await_copy(running, topic, 3, 60)
     found = kafka_records.consume_all(there, copy, "read_committed")
     assert [each.value for each in found] == [first, later, last]  # the bytes of the source
     letters = kafka_records.consume_all(there, dead_letters_topic(running.alias), "read_committed")
@@ -151,7 +155,7 @@ def test_a_killed_driver_goes_on_where_the_target_says(running):
     kept = [each for each in kafka_records.consume_all(here, topic)
             if json.loads(each.value)["n"] % 3 == 0]  # fmt: skip
     copy = f"{running.alias}.{topic}"
-    wait_for(lambda: len(kafka_records.consume_all(there, copy, "read_committed")) >= len(kept))
+    await_copy(running, topic, len(kept))
     found = kafka_records.consume_all(there, copy, "read_committed")
     assert [each.content for each in found] == [each.content for each in kept]
 

@@ -133,9 +133,10 @@ def test_what_mirrormaker_brings_into_a_circle_counts_as_born_where_it_comes_in(
     with mirroring(mesh.topic, servers, mesh.names["C"], tmp_path), mesh.copying(settled=False):
         for each in "ABC":
             mesh.write(each, 20)
-        wait_for(lambda: len(mesh.read("A")) >= 100)
+        there = mesh.reader("A")
+        wait_for(lambda: len(there.read()) >= 100)
         mesh.write("C", 20)
-        wait_for(lambda: len(mesh.read("A")) >= 120)
+        wait_for(lambda: len(there.read()) >= 120)
     every = sorted(value for some in mesh.written.values() for value in some)
     assert sorted(each.value for each in mesh.read("A")) == every
     assert sorted(each.value for each in mesh.read("B")) == every
