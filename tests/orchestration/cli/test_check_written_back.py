@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from orchestration.cli.configuration.check import grouped
@@ -23,6 +23,7 @@ B.bootstrap.servers = b:9092
 A->B.enabled = true
 B->A.enabled = true
 """
+NEEDED = ("metrics.password",)  # by a user; here it is the mask
 PATTERNS = ("orders", r"orders\d+", "a|b", r"a\.b.*", "x{1,3}", "[a-c]+", "größe")
 VALUES = {
     "boolean": st.sampled_from(["true", "FALSE"]),
@@ -102,12 +103,14 @@ def written_back(loaded: Loaded) -> str:
         lines += [
             f"{prefix}{each.name} = {as_written(each.value)}\n"
             for each in found
-            if each.value != MASK and not (each.value and is_secret(each.name))
+            if each.name in NEEDED
+            or (each.value != MASK and not (each.value and is_secret(each.name)))
         ]
     return HEAD + "".join(lines)
 
 
 @settings(suppress_health_check=[HealthCheck.filter_too_much], max_examples=60, deadline=None)
+@example(HEAD + "metrics.user = x\nmetrics.password = y\n")
 @given(files())
 def test_what_check_shows_gives_the_same_check_as_a_file(text):
     loaded, _ = checked(text)
