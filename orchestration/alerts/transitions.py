@@ -79,7 +79,11 @@ def transitions(
         if may_tell and seen.open and is_due and len(seen.begun) <= FLAPS:
             known[subject] = replace(seen, told=now_ms, named=_named(incident))
             begins.append(_problem(incident, seen, now_ms, base))
+    hidden = _hidden(now.values())
     for subject in memory.known.keys() - now.keys():
+        if subject in hidden:
+            known[subject] = memory.known[subject]
+            continue
         missed = _missed(memory.known[subject], now_ms)
         over = missed.open and now_ms - missed.gone >= CLEAR_S * 1000
         if over and missed.told and may_tell:
@@ -90,6 +94,15 @@ def transitions(
             known[subject] = missed
     told = (*_as_one(begins, now_ms), *_as_one(ends, now_ms))
     return told, Memory(known, (*sent, *(now_ms for _ in told)))
+
+
+def _hidden(now: Iterable[Incident]) -> frozenset[str]:
+    """Return the flows of which nothing is known, as their driver or a cluster is gone.
+
+    What was wrong with them before is not resolved by that.
+    """
+    gone = (each for each in now if each.state in {"DEAD", "UNREACHABLE"})
+    return frozenset(flow for each in gone for flow in each.flows)
 
 
 def _named(incident: Incident) -> tuple[str, ...]:

@@ -145,3 +145,15 @@ def test_a_cursor_of_an_older_release_keeps_what_was_told():
         del each["named"]
     clock.cursor = json.dumps(stored)
     assert clock.tick(LATE) == []
+
+
+def test_what_is_wrong_with_a_flow_is_not_resolved_when_its_driver_dies():
+    clock, dead = Clock(), Incident("driver of B", "DEAD", "why", ("healthy",), ("A->B",))
+    first = degraded(("orders", "REFUSED"))
+    assert clock.tick(first) == [(PROBLEM, "A->B")]
+    assert clock.tick(dead) == [(PROBLEM, "driver of B")]
+    assert clock.tick(dead, after_s=CLEAR_S) == clock.tick(dead, after_s=CLEAR_S) == []
+    assert clock.tick(first) == []
+    assert clock.tick(first, after_s=CLEAR_S) == [(RESOLVED, "driver of B")]
+    clock.tick()
+    assert clock.tick(after_s=CLEAR_S) == [(RESOLVED, "A->B")]
