@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from replication.adapters.followed_file import Reading
-    from replication.settings.sections import Config, Flow
+    from replication.settings.config import Config
+    from replication.settings.flow_settings import Flow
 
 TAKEN = 75
 EDITED = 76

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     import apprise
 
-    from replication.settings.sections import Alerts
+    from replication.settings.file_settings import Alerts
 
 TIMEOUT_S = 4.0
 _TRIES = 2

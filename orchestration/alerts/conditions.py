@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from orchestration.flows.observe import FlowLook
-    from replication.settings.sections import Flow
+    from replication.settings.flow_settings import Flow
 
 _MOST = 50  # partitions at risk that are kept; a text shows fewer
 

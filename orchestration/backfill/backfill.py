@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
     from orchestration.backfill.history import History
     from orchestration.flows.batch_run import RunProgress
-    from replication.settings.sections import Config, Flow
+    from replication.settings.config import Config
+    from replication.settings.flow_settings import Flow
 
 EARLIEST = "earliest"
 _NICER = 5  # so that streams get the CPU first

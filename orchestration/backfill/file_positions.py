@@ -10,7 +10,7 @@ from replication.state.backfill_names import BackfillNames
 
 if TYPE_CHECKING:
     from replication.adapters.clients import KafkaClients
-    from replication.settings.sections import Flow
+    from replication.settings.flow_settings import Flow
 
 
 def appended_from_files(flow: Flow, clients: KafkaClients) -> dict[TopicPartition, int]:

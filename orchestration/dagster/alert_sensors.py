@@ -19,7 +19,8 @@ from orchestration.dagster.reports import checks_of
 from orchestration.dagster.resources import IsthmusResource
 from orchestration.flows.observe import now_ms
 from replication.errors import ConfigError
-from replication.settings.sections import Config, Flow
+from replication.settings.config import Config
+from replication.settings.flow_settings import Flow
 from replication.supervision.driver_supervision import applications
 
 

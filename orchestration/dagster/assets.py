@@ -18,7 +18,7 @@ from replication.config.announcement import effective_patterns
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from replication.settings.sections import Flow
+    from replication.settings.flow_settings import Flow
 
 # Materialized every half hour while the target is up to date, see ``reports``. Checks are faster.
 FRESH = dg.FreshnessPolicy.time_window(

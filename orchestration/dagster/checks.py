@@ -31,7 +31,8 @@ from orchestration.dagster.resources import Isthmus, IsthmusResource
 from orchestration.services.asset_names import slug
 from replication.durations import format_duration
 from replication.errors import ClusterUnavailable
-from replication.settings.sections import Config, Flow
+from replication.settings.config import Config
+from replication.settings.flow_settings import Flow
 from replication.supervision.driver_supervision import applications
 from replication.supervision.flow_figures import CounterSample
 

@@ -24,7 +24,8 @@ from replication.naming.selection import TopicSelector
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from replication.settings.sections import Cluster, Config, Flow
+    from replication.settings.config import Cluster, Config
+    from replication.settings.flow_settings import Flow
 
 NAMED_TOPICS_MAX = 500  # more make the UI and every reload slow; all are partitions of their flow
 CLUSTERS = "clusters"  # their group

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from orchestration.flows.observe import FlowLook
     from replication.adapters.followed_file import Reading
-    from replication.settings.sections import Flow
+    from replication.settings.flow_settings import Flow
     from replication.state import AbsentTopic, Anchor, FlowStatus
 
 SAMPLE_MS = 300_000

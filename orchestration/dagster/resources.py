@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from orchestration.flows.observe import Clusters
     from replication.adapters.followed_file import Reading
     from replication.client.admin import Clients
-    from replication.settings.sections import Config, Flow
+    from replication.settings.config import Config
+    from replication.settings.flow_settings import Flow
     from replication.supervision.driver_supervision import Application
     from replication.supervision.lag import FlowLag
 

@@ -16,7 +16,8 @@ from replication.recovery.procedure import DRILL
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from replication.settings.sections import Config, Flow
+    from replication.settings.config import Config
+    from replication.settings.flow_settings import Flow
 
 _CALLED = {BATCH: "run", VERIFY: "verification"}
 _PARTITION_TAG = "dagster/partition"  # has the flow of a run

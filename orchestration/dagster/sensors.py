@@ -21,7 +21,7 @@ from orchestration.flows.observe import FlowLook, Processes, now_ms
 from orchestration.services.asset_names import slug
 from orchestration.services.launcher import Launcher
 from replication.adapters.followed_file import Reading
-from replication.settings.sections import Config
+from replication.settings.config import Config
 from replication.supervision.driver_supervision import (
     Application,
     Decision,

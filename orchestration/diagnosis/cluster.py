@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from replication.client.cluster_facts import ClusterFacts, LogDir, Quota, Version
-    from replication.settings.sections import Flow
+    from replication.settings.flow_settings import Flow
 
 OLDEST: Version = (3, 1)  # the first with fetch by topic id (KIP-516), which the engine needs
 FEW_BROKERS = 3

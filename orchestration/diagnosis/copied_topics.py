@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from replication.model import TopicPartition
     from replication.planning.planner import TargetPlan
     from replication.planning.source_snapshot import SourceSnapshot
-    from replication.settings.sections import Flow
+    from replication.settings.flow_settings import Flow
 
 _HOURS = "log.retention.hours"  # where the brokers' log.retention.ms is not set
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from replication.planning.planner import TargetPlan
     from replication.planning.required_acls import RequiredAcl
     from replication.planning.source_snapshot import SourceSnapshot
-    from replication.settings.sections import Config
+    from replication.settings.config import Config
 
 PATIENCE_S = 30.0  # for all addresses of a cluster
 MOST_ADDRESSES = 50  # of brokers, that are connected to one by one

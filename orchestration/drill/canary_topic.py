@@ -19,7 +19,7 @@ from replication.recovery.canaries import Canary, Found
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from replication.settings.sections import Flow
+    from replication.settings.flow_settings import Flow
 
 _ACKED_S = 30.0
 _TICK_S = 0.1

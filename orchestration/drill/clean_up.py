@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from orchestration.flows.observe import Clusters
-    from replication.settings.sections import Config, Flow
+    from replication.settings.config import Config
+    from replication.settings.flow_settings import Flow
     from replication.state.drill_names import DrillNames
 
 SHARED = (PRODUCERS_TOPIC, PROBE_TOPIC)  # of all flows into a cluster

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from orchestration.recovery.operator import Work
     from orchestration.services.home import Home
     from replication.recovery.procedure import StepPlan
-    from replication.settings.sections import Config, Flow
+    from replication.settings.config import Config
+    from replication.settings.flow_settings import Flow
 
 _MADE = "made"  # of the operation's options: shared topics that were not there before
 

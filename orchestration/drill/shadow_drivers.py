@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from orchestration.flows.observe import Clusters
-    from replication.settings.sections import Config
+    from replication.settings.config import Config
 
 _LOOK_S = 0.5
 _LOG_TAIL_BYTES = 1500

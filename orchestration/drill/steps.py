@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from replication.offsets.sync_round import GroupsOf
     from replication.recovery.canaries import Found
     from replication.recovery.drill import DrillOptions
-    from replication.settings.sections import Flow
+    from replication.settings.flow_settings import Flow
     from replication.state import Operation
     from replication.state.drill_names import DrillNames
 

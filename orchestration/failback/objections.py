@@ -17,7 +17,8 @@ from replication.transforms.topic_transforms import TopicTransforms
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from replication.settings.sections import Config, Flow
+    from replication.settings.config import Config
+    from replication.settings.flow_settings import Flow
     from replication.state import ProvenPosition
 
 

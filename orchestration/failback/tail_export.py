@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from replication.model import TopicPartition
     from replication.recovery.diverged_tail import TailOffsets
-    from replication.settings.sections import Config, Flow
+    from replication.settings.config import Config
+    from replication.settings.flow_settings import Flow
 
 _JOB = "spark_jobs.export.tail_export"
 

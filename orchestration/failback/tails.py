@@ -17,7 +17,7 @@ from replication.state import DivergedTail, RecreatedTopic
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from replication.settings.sections import Flow
+    from replication.settings.flow_settings import Flow
     from replication.state import Operation, ProvenPosition
 
 

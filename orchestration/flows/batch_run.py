@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from orchestration.flows.observe import Clusters, FlowLook
     from orchestration.services.launcher import Launcher
-    from replication.settings.sections import Flow
+    from replication.settings.flow_settings import Flow
     from replication.state import Anchor
     from replication.supervision.driver_supervision import Application
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from replication.client.cluster_facts import ClusterFacts
-    from replication.settings.sections import Cluster
+    from replication.settings.config import Cluster
 
 LIMIT_S = 12.0
 

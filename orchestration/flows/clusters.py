@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from replication.adapters.admin.kafka_admin import KafkaAdmin
     from replication.adapters.topics.state_store import StateStore
     from replication.adapters.topics.state_tail import StateTail
-    from replication.settings.sections import Config, Flow
+    from replication.settings.config import Config
+    from replication.settings.flow_settings import Flow
     from replication.state import Stored
 
     Properties = tuple[tuple[str, str], ...]

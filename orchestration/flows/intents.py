@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from orchestration.flows.observe import Clusters, Store
-    from replication.settings.sections import Config, Flow
+    from replication.settings.config import Config
+    from replication.settings.flow_settings import Flow
 
 
 def write_intent(flow: Flow, desired: Desired, clusters: Clusters, by: str = "") -> None:

@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 
     from replication.adapters.followed_file import Reading
     from replication.client.cluster_ids import Verify
-    from replication.settings.sections import Flow
+    from replication.settings.flow_settings import Flow
     from replication.supervision.driver_supervision import Application
 
 Item = TypeVar("Item")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from replication.client.admin import Clients
-    from replication.settings.sections import Flow
+    from replication.settings.flow_settings import Flow
 
 
 def older_settings(flows: Iterable[Flow], fingerprint: str, clients: Clients) -> tuple[str, ...]:

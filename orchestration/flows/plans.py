@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
-    from replication.settings.sections import Config
+    from replication.settings.config import Config
 
 
 def target_plans(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from orchestration.flows.observe import Clusters, FlowLook, Processes
-    from replication.settings.sections import Flow
+    from replication.settings.flow_settings import Flow
     from replication.supervision.driver_supervision import Application
 
 POLL_S = 0.5

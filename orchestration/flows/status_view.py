@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from orchestration.flows.observe import Clusters
     from orchestration.services.launcher import Launcher
     from replication.adapters.followed_file import FollowedFile, Reading
-    from replication.settings.sections import Config
+    from replication.settings.config import Config
     from replication.state import Anchor, FlowStatus
     from replication.supervision.lag import FlowLag
     from replication.supervision.recovery_point import MissingRecords

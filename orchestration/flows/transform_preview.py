@@ -13,7 +13,8 @@ from replication.transforms.topic_transforms import TopicTransforms
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from replication.settings.sections import Config, Flow
+    from replication.settings.config import Config
+    from replication.settings.flow_settings import Flow
 
 _JOB = "spark_jobs.transform.preview"
 

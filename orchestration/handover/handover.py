@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
     from orchestration.flows.observe import Clusters, FlowLook
     from replication.mm2.takeover import Step
-    from replication.settings.sections import Config, Flow
+    from replication.settings.config import Config
+    from replication.settings.flow_settings import Flow
     from replication.state import Anchor
 
 _SILENT_MS = 15_000  # a driver writes its status once a second

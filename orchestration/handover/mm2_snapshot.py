@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from replication.adapters.topics.record_reader import Record
     from replication.client.admin import TopicInfo
     from replication.mm2.progress import StoredOffset
-    from replication.settings.sections import Config, Flow
+    from replication.settings.config import Config
+    from replication.settings.flow_settings import Flow
 
 _FIRST_LOOK = 2_000  # records; enough after a clean stop with all records copied
 _AT_ONCE = 8  # partitions

@@ -50,7 +50,8 @@ if TYPE_CHECKING:
     from replication.adapters.offset_reader import OffsetReader
     from replication.offsets.consumer_groups import CommitGroup
     from replication.offsets.group_sync import GroupSync
-    from replication.settings.sections import Config, Flow
+    from replication.settings.config import Config
+    from replication.settings.flow_settings import Flow
     from replication.state import Operation
 
 _STOP_S = 40.0  # an epoch's end, the last responses, the last anchors

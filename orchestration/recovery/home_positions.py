@@ -31,7 +31,8 @@ if TYPE_CHECKING:
         Positions,
     )
     from replication.offsets.group_sync import GroupSync
-    from replication.settings.sections import Config, Flow
+    from replication.settings.config import Config
+    from replication.settings.flow_settings import Flow
 
 _UNKNOWN = "has no counterpart that is known"
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from replication.adapters.topics.state_store import StateStore
     from replication.adapters.topics.state_tail import StateTail
     from replication.recovery.procedure import StepPlan
-    from replication.settings.sections import Flow
+    from replication.settings.flow_settings import Flow
     from replication.state import Stored
 
     Work = Callable[[Operation], str]

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from replication.offsets.sync_round import TranslatedPosition
     from replication.recovery.source_writers import Writer
     from replication.recovery.switchover import SwitchoverOptions
-    from replication.settings.sections import Config, Flow
+    from replication.settings.config import Config
+    from replication.settings.flow_settings import Flow
 
 _EVERY = re.compile(".*")
 _POLL_S = 0.5

@@ -10,7 +10,8 @@ from replication.supervision.driver_supervision import applications
 
 if TYPE_CHECKING:
     from orchestration.flows.observe import Clusters, Processes
-    from replication.settings.sections import Config, Flow
+    from replication.settings.config import Config
+    from replication.settings.flow_settings import Flow
 
 
 def require_target(flow: Flow, config: Config, clusters: Clusters, processes: Processes) -> None:

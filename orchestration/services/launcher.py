@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from orchestration.services.home import Home
-    from replication.settings.sections import Flow
+    from replication.settings.flow_settings import Flow
     from replication.state import ClusterIds
     from replication.supervision.driver_supervision import Application
 

@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from orchestration.verification.partition_plan import Selected
     from orchestration.verification.transformed_topics import TransformOutcome, TransformRunner
     from replication.records.comparison_result import Comparison
-    from replication.settings.sections import Config, Flow
+    from replication.settings.config import Config
+    from replication.settings.flow_settings import Flow
     from replication.state import Anchor, TransformVerified
     from replication.verification.ranges import RangeResult, VerifiedRange
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from orchestration.services.home import Home
     from orchestration.verification.outcome import Outcome
-    from replication.settings.sections import VerificationSettings
+    from replication.settings.file_settings import VerificationSettings
 
 _BEGIN = "verification-"
 

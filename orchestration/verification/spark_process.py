@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from orchestration.verification.flow_verification import Progress
-    from replication.settings.sections import Config
+    from replication.settings.config import Config
     from replication.verification.ranges import VerifiedRange
 
 _JOB = "spark_jobs.verification.verification_job"

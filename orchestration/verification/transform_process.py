@@ -12,7 +12,7 @@ from replication.verification.transformed import TransformedResult
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from replication.settings.sections import Config
+    from replication.settings.config import Config
     from replication.verification.transformed import TransformedSpans
 
 _JOB = "spark_jobs.verification.transformed_job"

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from orchestration.flows.comparison.compared_partition import TopicPair
     from orchestration.flows.comparison.flow_comparison import FlowComparison
-    from replication.settings.sections import Flow
+    from replication.settings.flow_settings import Flow
     from replication.state import Anchor
     from replication.verification.transformed import Found
 

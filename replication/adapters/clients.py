@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from replication.client.cluster_ids import Verify
-    from replication.settings.sections import Flow
+    from replication.settings.flow_settings import Flow
 
     Properties = tuple[tuple[str, str], ...]
 

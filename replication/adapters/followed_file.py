@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from replication.config.file.findings import Finding
     from replication.config.file.properties import Entry
     from replication.config.load import Loaded
-    from replication.settings.sections import Config
+    from replication.settings.config import Config
 
 SETTLED_S = 1.0  # an editor may write a file in parts: content counts when it is that old
 _AGAIN_S = 30.0  # how often a file is read again that did not change: it may name other files

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from replication.adapters.offset_reader import GroupSyncs
     from replication.client.cluster_ids import FlowClusters, Verify
     from replication.offsets.sync_round import TranslatedPosition
-    from replication.settings.sections import Flow
+    from replication.settings.flow_settings import Flow
 
 
 def pulse(flow: Flow, known: FlowClusters | None = None) -> HeartbeatPair:

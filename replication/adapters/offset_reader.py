@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     from replication.offsets.consumer_groups import CommitGroup, Group, Positions
     from replication.offsets.counted_log import CountedLog
     from replication.offsets.flow_offsets import Answers
-    from replication.settings.sections import Config, Flow
+    from replication.settings.config import Config
+    from replication.settings.flow_settings import Flow
     from replication.state import (
         GroupPositions,
         Stored,

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from replication.client.acl_values import Acl
     from replication.model import TopicPartition
-    from replication.settings.sections import Flow
+    from replication.settings.flow_settings import Flow
     from replication.state import Stored
 
 

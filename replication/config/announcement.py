@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from replication.settings.sections import Flow
+    from replication.settings.flow_settings import Flow
 
 
 def effective_patterns(flow: Flow) -> Mapping[str, str]:

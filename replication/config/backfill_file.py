@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from replication.model import TopicPartition
-    from replication.settings.sections import Config
+    from replication.settings.config import Config
     from replication.state.backfill_names import BackfillNames
 
 # What the backfill sets itself, or has no use for; the first words of keys.

@@ -36,21 +36,17 @@ from replication.config.sections.top_settings import (
 from replication.config.sections.transforms import read_transforms
 from replication.config.security import check_security, login_origins
 from replication.naming.topology import drawn
-from replication.settings.sections import (
-    BoundedJobs,
-    Cluster,
-    Config,
-    Flow,
-    FlowClients,
-    Mm2,
-    TopicCreation,
-)
+from replication.settings.config import Cluster, Config
+from replication.settings.file_settings import BoundedJobs
+from replication.settings.flow_settings import Flow, FlowClients
 from replication.settings.setting_key import Level
 from replication.settings.state_policies import Policies
+from replication.settings.topic_settings import TopicCreation
 
 if TYPE_CHECKING:
     from replication.config.file.findings import Notes
     from replication.config.sections.flows import Pair, Plan
+    from replication.settings.mm2_settings import Mm2
 
 _DECLARED = CONNECTOR.keys() | CONNECTION | FLOW.keys() | TOPIC_CREATION.keys()
 

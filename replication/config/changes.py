@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from replication.config.load import Loaded
     from replication.config.sections.reading import Setting
-    from replication.settings.sections import Config
+    from replication.settings.config import Config
 
     Values = Mapping[str, str]
     Edit = tuple[str, str, str]  # name, value before, value after; empty: not set

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from replication.config.file.properties import Value
     from replication.config.file.providers import Provider
-    from replication.settings.sections import Config
+    from replication.settings.config import Config
 
 
 def taken_over(config: Config, renamed: Mapping[str, str], left_out: tuple[str, ...]) -> list[str]:

@@ -14,7 +14,7 @@ from replication.config.derived_file import taken_over
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from replication.settings.sections import Config
+    from replication.settings.config import Config
     from replication.state.drill_names import DrillNames
 
 # What the drill sets for both of its flows, or has no use for; the first words of keys.

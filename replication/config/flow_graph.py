@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from replication.config.file.findings import Notes
-    from replication.settings.sections import Flow
+    from replication.settings.flow_settings import Flow
 
 
 def check_topology(flows: Sequence[Flow], props: Mapping[str, Value], notes: Notes) -> None:

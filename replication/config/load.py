@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from replication.config.sections.reading import Setting
-    from replication.settings.sections import Config
+    from replication.settings.config import Config
 
 
 @dataclass(frozen=True, slots=True)

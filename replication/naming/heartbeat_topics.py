@@ -9,7 +9,7 @@ from replication.naming.selection import TopicSelector
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from replication.settings.sections import Config
+    from replication.settings.config import Config
 
 
 def heartbeat_names(config: Config) -> Mapping[str, frozenset[str]]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from replication.settings.sections import RenameRule
+    from replication.settings.naming_settings import RenameRule
 
 VARIABLES = ("source", "target")
 

@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING
 
 from replication.model import NameChange
 from replication.naming.selection import listed
-from replication.settings.sections import MappedName
+from replication.settings.naming_settings import MappedName
 from replication.settings.state_policies import CONTINUE, KEEP, RESEED, STOP
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from replication.naming.selection import TopicSelector
-    from replication.settings.sections import Config, Flow
+    from replication.settings.config import Config
+    from replication.settings.flow_settings import Flow
     from replication.state import Anchor, NameDecision
 
 Changes = dict[str, NameChange]  # by topic of the source

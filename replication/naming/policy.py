@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
     from replication.naming.java_replacement import Template
-    from replication.settings.sections import Flow, MappedName
+    from replication.settings.flow_settings import Flow
+    from replication.settings.naming_settings import MappedName
 
 _MOST_HOPS = 100  # of an operator's own policy whose names lead nowhere
 

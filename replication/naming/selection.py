@@ -17,11 +17,13 @@ from replication.naming.policy import (
     policy_for,
     would_cycle,
 )
-from replication.settings.sections import Flow, Selection
+from replication.settings.naming_settings import Selection
 from replication.state.drill_names import canary_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
+
+    from replication.settings.flow_settings import Flow
 
 
 class Verdict(StrEnum):

@@ -11,7 +11,7 @@ import difflib
 from typing import TYPE_CHECKING, NamedTuple
 
 from replication.naming.conflicts import illegal_reason
-from replication.settings.sections import MappedName
+from replication.settings.naming_settings import MappedName
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

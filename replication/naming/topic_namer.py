@@ -17,7 +17,8 @@ from replication.naming.selection import TopicSelector
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    from replication.settings.sections import Config, Flow
+    from replication.settings.config import Config
+    from replication.settings.flow_settings import Flow
 
 
 @dataclass(frozen=True, slots=True)

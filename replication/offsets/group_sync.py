@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from replication.offsets.consumer_groups import GroupAction, LeaveOffset, Positions
     from replication.offsets.flow_offsets import Answers
     from replication.offsets.sync_round import GroupsOf, OffsetsOf
-    from replication.settings.sections import Flow
+    from replication.settings.flow_settings import Flow
     from replication.state import Anchor
 
 _PAUSE_S = 0.2

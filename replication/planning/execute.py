@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from replication.planning.apply import Outcome
     from replication.planning.planner import Planner, TargetPlan
-    from replication.settings.sections import Flow
+    from replication.settings.flow_settings import Flow
     from replication.state import Stored
 
 

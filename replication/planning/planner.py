@@ -48,7 +48,8 @@ if TYPE_CHECKING:
     from replication.naming.name_changes import Changes
     from replication.planning.apply import Action
     from replication.planning.topics import DesiredTopic, TopicAction
-    from replication.settings.sections import Config, Flow
+    from replication.settings.config import Config
+    from replication.settings.flow_settings import Flow
     from replication.state import Anchor, AppliedAcls, AppliedConfigs
 
 

@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from replication.naming.policy import ReplicationPolicy
-    from replication.settings.sections import Config, Flow
+    from replication.settings.config import Config
+    from replication.settings.flow_settings import Flow
 
 _CLUSTER = Resource(CLUSTER, "kafka-cluster")
 _PLAIN = re.compile(r"(?:[A-Za-z0-9_.-]|\\[.-])*")

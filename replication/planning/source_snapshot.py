@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from replication.client.admin import Cluster, ConfigValue, TopicInfo
     from replication.naming.selection import TopicSelector
-    from replication.settings.sections import Flow
+    from replication.settings.flow_settings import Flow
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,9 @@ if TYPE_CHECKING:
 
     from replication.client.admin import Clients, Cluster, TopicInfo
     from replication.naming.name_changes import Changes
-    from replication.settings.sections import Config, Flow, MappedName
+    from replication.settings.config import Config
+    from replication.settings.flow_settings import Flow
+    from replication.settings.naming_settings import MappedName
     from replication.state import Stored
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from replication.client.admin import ConfigValue
-    from replication.settings.sections import Flow
+    from replication.settings.flow_settings import Flow
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from replication.provenance.origins import rule_text
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    from replication.settings.sections import Flow
+    from replication.settings.flow_settings import Flow
 
 
 def detects_copies(flow: Flow) -> bool:

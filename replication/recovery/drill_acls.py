@@ -18,7 +18,8 @@ from replication.state.drill_names import DrillNames
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from replication.settings.sections import Config, Flow
+    from replication.settings.config import Config
+    from replication.settings.flow_settings import Flow
 
 _CANARIES = ("READ", "WRITE", "CREATE", "DELETE", "DESCRIBE_CONFIGS")
 

@@ -15,7 +15,7 @@ from replication.model import Desired
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from replication.settings.sections import Config
+    from replication.settings.config import Config
     from replication.state import FlowStatus
 
 FOREIGN_STALE_MS = 20_000  # another host's beat that did not change for so long is a dead driver

@@ -14,7 +14,7 @@ from replication.model import Desired, FlowState
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from replication.settings.sections import Heartbeats
+    from replication.settings.mm2_settings import Heartbeats
     from replication.state import TaskReport
 
 HEARTBEATS_TASK = "heartbeats"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
     from datetime import timedelta
 
-    from replication.settings.sections import Selection
+    from replication.settings.naming_settings import Selection
     from replication.state import Anchor, GroupPositions
     from replication.supervision.lag import PartitionLag
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
 
     from replication.client.cluster_facts import LogDir
-    from replication.settings.sections import Flow
+    from replication.settings.flow_settings import Flow
 
     Read = Callable[[Flow], Sequence[LogDir]]
 

@@ -15,7 +15,7 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from replication.settings.sections import Flow
+    from replication.settings.flow_settings import Flow
 
 _SATURATED = 0.8  # cores of the busiest unit
 _RELAXED = 0.5  # cores of each unit that fewer ones may come to

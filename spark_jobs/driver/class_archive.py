@@ -20,7 +20,7 @@ from replication.copier.spec import UnitReport, UnitSpec
 from replication.errors import EnvironmentProblem
 from replication.model import PartitionPlan, TopicPartition
 from replication.settings.copy_settings import CopySettings
-from replication.settings.sections import SparkSettings
+from replication.settings.file_settings import SparkSettings
 from spark_jobs.driver.flow_query import start_query
 from spark_jobs.process.appdir import FlowDir
 from spark_jobs.process.jvm import archive_path, launch

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from replication.client.admin import Cluster, Records
     from replication.client.cluster_ids import FlowClusters, Verify
-    from replication.settings.sections import Flow
+    from replication.settings.flow_settings import Flow
     from replication.state import Stored
 
     Readers = Sequence[tuple[Flow, Callable[[Flow], Records]]]  # flows, and what opens their stores

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from replication.adapters.followed_file import FollowedFile, Reading
-    from replication.settings.sections import Flow
+    from replication.settings.flow_settings import Flow
     from spark_jobs.driver.flow_driver import FlowDriver
     from spark_jobs.driver.flow_lease import FlowLease
     from spark_jobs.driver.flow_query import FlowQuery

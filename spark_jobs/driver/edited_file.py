@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
 
     from replication.adapters.followed_file import FollowedFile, Reading
-    from replication.settings.sections import Config, Flow
+    from replication.settings.config import Config
+    from replication.settings.flow_settings import Flow
 
 _LOOK_S = 1.0
 

@@ -9,7 +9,7 @@ from replication.adapters.wire import connect
 from replication.copier.takeover.fencing_probe import missing_guarantees
 
 if TYPE_CHECKING:
-    from replication.settings.sections import Flow
+    from replication.settings.flow_settings import Flow
 
 
 def probe_target(flow: Flow) -> str:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from replication.copier.spec import UnitSpec
     from replication.model import TopicPartition
-    from replication.settings.sections import Flow
+    from replication.settings.flow_settings import Flow
     from spark_jobs.budget.disk_watch import DiskWatch
     from spark_jobs.driver.background_tasks import BackgroundTasks
     from spark_jobs.driver.flow_lease import FlowLease

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from replication.adapters.topics.state_store import StateStore
     from replication.adapters.topics.state_tail import StateTail
-    from replication.settings.sections import Flow
+    from replication.settings.flow_settings import Flow
     from replication.state import Stored, TaskReport
     from spark_jobs.driver.cluster_watch import ClusterWatch
 

@@ -48,7 +48,8 @@ if TYPE_CHECKING:
 
     from replication.client.cluster_facts import LogDir
     from replication.copier.spec import UnitSpec
-    from replication.settings.sections import Config, Flow
+    from replication.settings.config import Config
+    from replication.settings.flow_settings import Flow
     from spark_jobs.driver.background_tasks import BackgroundTask, TaskOutcome
     from spark_jobs.driver.flow_driver import Starter
     from spark_jobs.planning.flow_planner import FlowPlan

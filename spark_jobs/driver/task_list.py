@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from replication.adapters.offset_reader import GroupSyncs
     from replication.client.cluster_ids import FlowClusters
-    from replication.settings.sections import Config, Flow
+    from replication.settings.config import Config
+    from replication.settings.flow_settings import Flow
 
 _SYNCS_EVERY = timedelta(seconds=5)  # dense for MirrorMaker 2, and few for a compacted topic
 _OFF = timedelta(seconds=60)

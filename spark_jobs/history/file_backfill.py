@@ -41,7 +41,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from replication.settings.sections import Config, Flow
+    from replication.settings.config import Config
+    from replication.settings.flow_settings import Flow
 
 _TRIES = 3  # of the whole: what is appended stays
 _PAUSE_S = 2.0

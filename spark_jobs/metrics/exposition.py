@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
     from prometheus_client.core import Metric
 
-    from replication.settings.sections import Config, MetricsSettings
+    from replication.settings.config import Config
+    from replication.settings.metrics_settings import MetricsSettings
     from replication.supervision.flow_figures import FlowFigures
 
 _RETRY_S = 30.0

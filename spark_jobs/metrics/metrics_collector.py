@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
 
     from replication.model import TopicPartition
-    from replication.settings.sections import Flow
+    from replication.settings.flow_settings import Flow
     from replication.state import AbsentTopic, Anchor
     from replication.supervision.flow_figures import FlowFigures
 

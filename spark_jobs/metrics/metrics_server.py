@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
-    from replication.settings.sections import MetricsSettings
+    from replication.settings.metrics_settings import MetricsSettings
 
 _PATIENCE_S = 10.0  # of a connection that sends or takes nothing
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from replication.client.admin import TopicInfo
     from replication.naming.name_changes import Changes
     from replication.naming.topic_namer import Namer
-    from replication.settings.sections import MappedName
+    from replication.settings.naming_settings import MappedName
     from replication.state import Anchor, Stored
 
     Decisions = Callable[[], Mapping[str, NameDecision]]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from replication.client.admin import TopicInfo
     from replication.model import NameChange
     from replication.provenance.routes import Routes
-    from replication.settings.sections import Flow
+    from replication.settings.flow_settings import Flow
     from spark_jobs.planning.source_inventory import SourceInventory
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from replication.client.admin import TopicInfo
     from replication.model import NameChange
     from replication.planning.apply import Outcome
-    from replication.settings.sections import MappedName
+    from replication.settings.naming_settings import MappedName
 
 
 class Note(NamedTuple):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from replication.copier.spec import UnitSpec
     from replication.model import Choice, PartitionPlan, TopicPartition
-    from replication.settings.sections import Flow
+    from replication.settings.flow_settings import Flow
     from replication.state import AbsentTopic
     from spark_jobs.planning.flow_planner import FlowPlan
     from spark_jobs.process.appdir import FlowDir

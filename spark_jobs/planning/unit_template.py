@@ -11,7 +11,7 @@ from replication.model import BY_ID
 if TYPE_CHECKING:
     from replication.provenance.routes import Routes
     from replication.settings.copy_settings import CopySettings
-    from replication.settings.sections import Flow
+    from replication.settings.flow_settings import Flow
 
 
 def template(flow: Flow, generation: int, routes: Routes) -> UnitSpec:

@@ -18,7 +18,8 @@ from replication.config.announcement import pattern_line
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from replication.settings.sections import Config, Flow
+    from replication.settings.config import Config
+    from replication.settings.flow_settings import Flow
     from spark_jobs.process.appdir import AppDir
 
 log = structlog.get_logger()

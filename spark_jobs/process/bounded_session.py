@@ -19,7 +19,7 @@ from spark_jobs.process.spark_session import spark_conf
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from replication.settings.sections import BoundedJobs, SparkSettings
+    from replication.settings.file_settings import BoundedJobs, SparkSettings
 
 _TRIES = 4  # of a task
 _OURS = "replication.errors."  # in a stack trace

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyarrow import RecordBatch
     from pyspark.sql import SparkSession
 
-    from replication.settings.sections import SparkSettings
+    from replication.settings.file_settings import SparkSettings
 
 _ALL_CORES = re.compile(r"local(\[\*\])?")
 _TRIES = 4  # of a task: a unit whose worker was killed continues without a new query

@@ -10,7 +10,8 @@ from spark_jobs.transform.task.work import slots_of
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from replication.settings.sections import Flow, SparkSettings
+    from replication.settings.file_settings import SparkSettings
+    from replication.settings.flow_settings import Flow
 
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 # Expressions run in the driver's JVM as long as it lives: the second compiler is worth its time,

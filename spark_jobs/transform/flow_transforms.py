@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from replication.model import PartitionPlan, TopicPartition
-    from replication.settings.sections import Flow
+    from replication.settings.flow_settings import Flow
     from replication.settings.transform_settings import TopicTransform
     from spark_jobs.transform.transform_run import Setting, TransformRun
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from replication.model import PartitionPlan
-    from replication.settings.sections import Flow
+    from replication.settings.flow_settings import Flow
     from spark_jobs.transform.slot_producers import SlotProducers
 
 _NOT_ENDED = (

@@ -44,7 +44,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from replication.client.admin import TopicInfo
-    from replication.settings.sections import Config, Flow
+    from replication.settings.config import Config
+    from replication.settings.flow_settings import Flow
     from replication.transforms.transformed_record import SourceRecord
     from spark_jobs.transform.columns.decoded_batches import DecodedRecords
     from spark_jobs.transform.task.tasks import Stage

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from replication.model import PartitionPlan, TopicPartition
-    from replication.settings.sections import Flow
+    from replication.settings.flow_settings import Flow
     from replication.settings.transform_settings import TopicTransform
     from replication.state import Anchor
     from spark_jobs.transform.columns.decoded_batches import DecodedRecords

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from replication.settings.sections import Config, Flow
+    from replication.settings.config import Config
+    from replication.settings.flow_settings import Flow
 
 _NOBODY = ProducerIdentity("", -1, -1, 0)
 _LEAST, _MOST_TASKS = 20_000, 5_000

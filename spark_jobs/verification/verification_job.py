@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-    from replication.settings.sections import Config
+    from replication.settings.config import Config
 
 _SLICES = 32  # tasks a slot: few enough that a task costs little, many enough to show progress
 _LOOK_S = 0.5  # between two looks at how many tasks have ended

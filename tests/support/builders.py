@@ -5,15 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 from pathlib import Path
 
-from replication.settings.sections import (
-    Alerts,
-    Cluster,
-    Config,
-    Flow,
-    FlowClients,
-    Selection,
-    SparkSettings,
-)
+from replication.settings.config import Cluster, Config
+from replication.settings.file_settings import Alerts, SparkSettings
+from replication.settings.flow_settings import Flow, FlowClients
+from replication.settings.naming_settings import Selection
 
 
 def a_flow(

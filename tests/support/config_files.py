@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from replication.config.file.findings import Finding
-    from replication.settings.sections import Flow
+    from replication.settings.flow_settings import Flow
 
 TWO = """\
 clusters = A, B

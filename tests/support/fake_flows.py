@@ -20,7 +20,8 @@ from replication.state import Anchor, ClusterIds, FlowStatus
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from replication.settings.sections import Config, Flow
+    from replication.settings.config import Config
+    from replication.settings.flow_settings import Flow
     from replication.state import Stored
     from replication.supervision.driver_supervision import Application
 

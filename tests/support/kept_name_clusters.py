@@ -18,8 +18,9 @@ from orchestration.flows.comparison.topic_comparison import Options, TopicCompar
 from replication.adapters.topics.state_store import StateStore
 from replication.model import Mode
 from replication.provenance.routes import Routes
-from replication.settings.sections import Flow as ConfiguredFlow
-from replication.settings.sections import FlowClients, Naming
+from replication.settings.flow_settings import Flow as ConfiguredFlow
+from replication.settings.flow_settings import FlowClients
+from replication.settings.naming_settings import Naming
 from replication.state import PRODUCERS_TOPIC, ProducerEntry
 from support import kafka_records
 from support.builders import a_config

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from replication.model import TopicPartition
-    from replication.settings.sections import Flow
+    from replication.settings.flow_settings import Flow
     from replication.state import Stored
 
 DEFAULTS = {"retention.ms": "604800000", "cleanup.policy": "delete", "min.insync.replicas": "1"}

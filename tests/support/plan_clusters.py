@@ -8,7 +8,7 @@ from replication.client.cluster_ids import FlowClusters, require_clusters
 from replication.planning.execute import execute
 from replication.planning.explain import explain_action
 from replication.planning.planner import Planner
-from replication.settings.sections import ConfigSync, TopicCreation
+from replication.settings.topic_settings import ConfigSync, TopicCreation
 from support.builders import a_config, a_flow
 from support.memory_admin import MemoryClients, MemoryCluster
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from replication.planning.required_acls import RequiredAcl
-    from replication.settings.sections import Config
+    from replication.settings.config import Config
 
 app = typer.Typer(
     name="acls", no_args_is_help=True, add_completion=False, help="ACLs that Isthmus needs."

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from replication.config.sections.reading import Setting
-    from replication.settings.sections import Flow
+    from replication.settings.flow_settings import Flow
 
 _STYLE = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "dim"}
 

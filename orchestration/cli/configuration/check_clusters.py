@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from replication.planning.planner import TargetPlan
-    from replication.settings.sections import Config
+    from replication.settings.config import Config
 
 
 def cluster_findings(config: Config) -> tuple[tuple[Finding, ...], tuple[str, ...]]:

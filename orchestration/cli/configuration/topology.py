@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from replication.naming.topology import Edge, Topology
     from replication.planning.planner import TargetPlan
-    from replication.settings.sections import Config
+    from replication.settings.config import Config
 
 
 class Picture(StrEnum):

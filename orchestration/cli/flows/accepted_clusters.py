@@ -15,7 +15,7 @@ from replication.state import ClusterIds, status_topic
 
 if TYPE_CHECKING:
     from orchestration.flows.observe import Clusters
-    from replication.settings.sections import Config
+    from replication.settings.config import Config
 
 ACCEPT: Final = "accept"
 

@@ -39,7 +39,7 @@ from replication.errors import ConfigError, ReplicationError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from replication.settings.sections import Flow
+    from replication.settings.flow_settings import Flow
 
 _FAILED = 2  # neither equal nor different
 _ALL = ".*"

@@ -13,7 +13,7 @@ from replication.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from replication.settings.sections import Config
+    from replication.settings.config import Config
 
 _BETWEEN = re.compile(r"\s*(?:->|:)\s*")
 

@@ -22,7 +22,8 @@ from replication.naming.policy import is_heartbeat, policy_for
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from replication.settings.sections import Config, Flow
+    from replication.settings.config import Config
+    from replication.settings.flow_settings import Flow
 
 _LAST = 1000  # records: some minutes of several pairs
 

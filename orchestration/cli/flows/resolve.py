@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 
     from orchestration.flows.observe import Clusters, FlowLook
     from replication.naming.name_changes import Changes
-    from replication.settings.sections import Config, Flow
+    from replication.settings.config import Config
+    from replication.settings.flow_settings import Flow
     from replication.supervision.operator_decisions import Question
 
 # Its name does not matter until the source shows it again. What the file does not select may have

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from orchestration.flows.transform_preview import Previewed
-    from replication.settings.sections import Config, Flow
+    from replication.settings.config import Config
+    from replication.settings.flow_settings import Flow
 
 _MOST = 80  # characters of a key, a value or a header
 

@@ -29,7 +29,8 @@ from replication.errors import ConfigError, ReplicationError
 
 if TYPE_CHECKING:
     from orchestration.verification.outcome import Outcome
-    from replication.settings.sections import Config, Flow
+    from replication.settings.config import Config
+    from replication.settings.flow_settings import Flow
 
 _ALL = ".*"
 

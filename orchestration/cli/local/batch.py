@@ -25,7 +25,8 @@ from replication.supervision.driver_supervision import applications
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from replication.settings.sections import Config, Flow
+    from replication.settings.config import Config
+    from replication.settings.flow_settings import Flow
     from replication.supervision.driver_supervision import Application
 
 

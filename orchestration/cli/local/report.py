@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from orchestration.flows.observe import Clusters
     from orchestration.services.home import Home
-    from replication.settings.sections import Flow
+    from replication.settings.flow_settings import Flow
 
 _PAGE = Path("isthmus-report.html")
 

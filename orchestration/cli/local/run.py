@@ -29,7 +29,7 @@ from replication.supervision.driver_supervision import Application, applications
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from replication.settings.sections import Config
+    from replication.settings.config import Config
 
 START_LIMIT_S = 180.0  # only with --seconds; else the command waits until it is interrupted
 

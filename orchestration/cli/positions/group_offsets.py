@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     from replication.adapters.offset_reader import OffsetReader
     from replication.offsets.consumer_groups import GroupAction, LeaveOffset
     from replication.offsets.group_sync import GroupSync
-    from replication.settings.sections import Config, Flow
+    from replication.settings.config import Config
+    from replication.settings.flow_settings import Flow
 
 Yes = Annotated[
     bool, typer.Option("--yes", help="Carry out the plan; without --yes it is only shown.")

@@ -19,7 +19,7 @@ from replication.model import TopicPartition
 if TYPE_CHECKING:
     from replication.offsets.flow_offsets import KnownPoints
     from replication.offsets.offset_map import Answer
-    from replication.settings.sections import Flow
+    from replication.settings.flow_settings import Flow
     from replication.state import Anchor
 
 app = typer.Typer(no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]})

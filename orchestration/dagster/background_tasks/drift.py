@@ -23,7 +23,7 @@ from replication.model import Desired
 if TYPE_CHECKING:
     from orchestration.dagster.background_tasks.task_assets import FlowTask
     from orchestration.dagster.resources import Isthmus
-    from replication.settings.sections import Flow
+    from replication.settings.flow_settings import Flow
 
 SYNC_CHECK = "in_sync"
 LIMIT_S = 40.0  # a tick that takes a minute is lost; a run may take its time

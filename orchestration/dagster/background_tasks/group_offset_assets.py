@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from replication.client.admin import Clients
     from replication.offsets.sync_round import SyncRound
-    from replication.settings.sections import Config, Flow
+    from replication.settings.config import Config
+    from replication.settings.flow_settings import Flow
 
 NAME = "group_offsets"
 TASK = "group offsets"  # the driver's name for it

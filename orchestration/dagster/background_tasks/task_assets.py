@@ -17,7 +17,8 @@ from replication.client.admin import Clients
 from replication.durations import format_duration
 from replication.errors import ReplicationError
 from replication.model import Desired
-from replication.settings.sections import Config, Flow
+from replication.settings.config import Config
+from replication.settings.flow_settings import Flow
 from replication.state import Intent, status_topic
 from replication.supervision.task_schedule import is_for_driver
 

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from replication.client.admin import Clients
-    from replication.settings.sections import Config, Flow
+    from replication.settings.config import Config
+    from replication.settings.flow_settings import Flow
 
 
 DRIVER_TASKS = frozenset(

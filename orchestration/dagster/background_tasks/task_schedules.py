@@ -19,7 +19,7 @@ from orchestration.dagster.jobs import RUN_TAGS
 from orchestration.dagster.resources import IsthmusResource
 from orchestration.services.asset_names import slug
 from replication.errors import ClusterUnavailable
-from replication.settings.sections import Flow
+from replication.settings.flow_settings import Flow
 from replication.supervision.task_schedule import cron
 
 

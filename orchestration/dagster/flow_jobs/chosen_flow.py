@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from orchestration.dagster.resources import Isthmus
     from orchestration.flows.observe import FlowLook
-    from replication.settings.sections import Config, Flow
+    from replication.settings.config import Config
+    from replication.settings.flow_settings import Flow
     from replication.supervision.driver_supervision import Application
 
 TABLE_ROWS = 200

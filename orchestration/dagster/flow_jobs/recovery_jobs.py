@@ -22,7 +22,7 @@ from orchestration.recovery.switchover_report import SwitchoverReport
 from orchestration.recovery.target_cluster import require_target
 from replication.recovery.failback import FailbackOptions, TailChoice
 from replication.recovery.switchover import SwitchoverOptions
-from replication.settings.sections import Flow
+from replication.settings.flow_settings import Flow
 
 Report = FailoverReport | SwitchoverReport | FailbackReport
 _DEFAULT = SwitchoverOptions()

@@ -17,7 +17,7 @@ from orchestration.dagster.observations.clusters import (
 from orchestration.dagster.resources import IsthmusResource
 from orchestration.flows.cluster_overview import cluster_overviews
 from orchestration.flows.observe import now_ms
-from replication.settings.sections import Cluster, Config
+from replication.settings.config import Cluster, Config
 
 
 @dg.sensor(minimum_interval_seconds=60, default_status=dg.DefaultSensorStatus.RUNNING)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from orchestration.dagster.reports import Event, Report
-    from replication.settings.sections import Flow
+    from replication.settings.flow_settings import Flow
 
 SAMPLE_MS = 300_000
 

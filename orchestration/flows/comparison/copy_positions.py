@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from replication.offsets.offset_map import SyncPoint
-    from replication.settings.sections import Flow
+    from replication.settings.flow_settings import Flow
     from replication.state import Anchor, Loss
 
 _COPYING = frozenset({PartitionState.RUNNING, PartitionState.WAITING, PartitionState.PAUSED})

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from orchestration.flows.comparison.topic_comparison import Options
     from replication.adapters.admin.kafka_admin import KafkaAdmin
     from replication.client.admin import Clients, TopicInfo
-    from replication.settings.sections import Config, Flow
+    from replication.settings.config import Config
+    from replication.settings.flow_settings import Flow
     from replication.settings.transform_settings import TopicTransform
 
 _LOOK_S = 0.5

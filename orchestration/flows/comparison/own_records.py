@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from replication.adapters.topics.record_reader import Record
     from replication.model import TopicPartition
-    from replication.settings.sections import Config, Flow
+    from replication.settings.config import Config
+    from replication.settings.flow_settings import Flow
 
     Concerns = Callable[[Record], bool]
 

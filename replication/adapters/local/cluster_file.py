@@ -16,7 +16,7 @@ from replication.state import ClusterIds
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from replication.settings.sections import Flow
+    from replication.settings.flow_settings import Flow
 
 
 def cluster_file(application: Path, flow: str) -> Path:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from replication.client.cluster_ids import Verify
-    from replication.settings.sections import Flow
+    from replication.settings.flow_settings import Flow
 
 
 class _Unread(NamedTuple):

@@ -13,28 +13,27 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from pydantic import BaseModel
 
 from replication.settings.copy_settings import CopySettings
-from replication.settings.otlp_settings import OtlpSettings
-from replication.settings.sections import (
-    AclSync,
+from replication.settings.file_settings import (
     Alerts,
     BoundedJobs,
-    Checkpoints,
-    ConfigSync,
     DagsterSettings,
-    Flow,
-    GroupSettings,
-    Heartbeats,
-    MetricsSettings,
-    Mm2,
-    Naming,
-    OffsetSyncs,
-    Selection,
     SparkSettings,
-    TopicCreation,
     VerificationSettings,
 )
+from replication.settings.flow_settings import Flow
+from replication.settings.metrics_settings import MetricsSettings
+from replication.settings.mm2_settings import (
+    Checkpoints,
+    GroupSettings,
+    Heartbeats,
+    Mm2,
+    OffsetSyncs,
+)
+from replication.settings.naming_settings import Naming, Selection
+from replication.settings.otlp_settings import OtlpSettings
 from replication.settings.setting_key import Key, Level
 from replication.settings.state_policies import Policies
+from replication.settings.topic_settings import AclSync, ConfigSync, TopicCreation
 
 SECTIONS: tuple[type, ...] = (
     Flow, Selection, Naming, TopicCreation, ConfigSync, AclSync, CopySettings, GroupSettings,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from replication.config.keys.section_keys import field_of, fields_of
 from replication.settings.copy_settings import CopySettings
-from replication.settings.sections import Selection
+from replication.settings.naming_settings import Selection
 from replication.settings.setting_key import Level
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from replication.config.keys.verify import located
+from replication.settings.metrics_settings import MetricsSettings
 from replication.settings.otlp_settings import OtlpSettings, header_lines
-from replication.settings.sections import MetricsSettings
 
 if TYPE_CHECKING:
     from replication.config.file.findings import Notes

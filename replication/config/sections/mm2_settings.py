@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from replication.config.keys.section_keys import field_of, fields_of
 from replication.config.sections.task_settings import LEAST, NEVER
-from replication.settings.sections import Checkpoints, Heartbeats, Mm2, OffsetSyncs
+from replication.settings.mm2_settings import Checkpoints, Heartbeats, Mm2, OffsetSyncs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -17,7 +17,7 @@ from replication.errors import ConfigError
 from replication.naming.checked_policy import CheckedPolicy, probe
 from replication.naming.custom_policy import PREFIX, load_policy
 from replication.naming.topic_map import read_map
-from replication.settings.sections import MappedName, Naming, OwnPolicyClass
+from replication.settings.naming_settings import MappedName, Naming, OwnPolicyClass
 
 if TYPE_CHECKING:
     from collections.abc import Collection

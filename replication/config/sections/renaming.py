@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from replication.config.file.properties import Value
 from replication.naming.java_regex import Untranslatable, to_python
 from replication.naming.java_replacement import BadReplacement, read_replacement
-from replication.settings.sections import RenameRule
+from replication.settings.naming_settings import RenameRule
 
 if TYPE_CHECKING:
     from collections.abc import Collection

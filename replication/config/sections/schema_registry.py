@@ -8,7 +8,7 @@ from replication.config.file.providers import PREFIX as PROVIDERS
 from replication.config.file.values import items
 from replication.config.keys.section_keys import field_of
 from replication.config.keys.verify import absolute_files
-from replication.settings.sections import Flow
+from replication.settings.flow_settings import Flow
 
 if TYPE_CHECKING:
     from replication.config.file.findings import Notes

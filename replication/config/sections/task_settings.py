@@ -6,7 +6,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from replication.config.keys.own_keys import TOPIC_CONFIG
-from replication.settings.sections import AclSync, ConfigSync, GroupSettings
+from replication.settings.mm2_settings import GroupSettings
+from replication.settings.topic_settings import AclSync, ConfigSync
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from replication.settings.sections import (
+from replication.settings.file_settings import (
     Alerts,
     DagsterSettings,
     SparkSettings,

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from replication.client.producer_identity import ProducerIdentity
-    from replication.settings.sections import Flow
+    from replication.settings.flow_settings import Flow
     from replication.settings.transform_settings import TopicTransform
 
 

@@ -11,7 +11,7 @@ from support.copier_flows import WAIT_S, Flow, feeding, kill, start_unit
 
 from replication.adapters.offset_reader import OffsetReader
 from replication.model import Mode, NameChange, PartitionPlan, TopicPartition
-from replication.settings.sections import FlowClients
+from replication.settings.flow_settings import FlowClients
 
 pytestmark = pytest.mark.integration
 

@@ -12,7 +12,7 @@ from replication.adapters.topics.state_store import StateStore
 from replication.client.cluster_ids import FlowClusters
 from replication.errors import ClusterRejected
 from replication.model import Mode, TopicPartition
-from replication.settings.sections import Flow, FlowClients
+from replication.settings.flow_settings import Flow, FlowClients
 from replication.state import PROBE_TOPIC, Fencing, status_topic
 from spark_jobs.driver import flow_lease
 from spark_jobs.driver.cluster_watch import ClusterWatch

@@ -18,7 +18,8 @@ from replication.naming.conflicts import Named
 from replication.naming.topic_namer import Namer
 from replication.planning.planner import Part, Planner
 from replication.provenance.routes import Routes
-from replication.settings.sections import FlowClients, TopicCreation
+from replication.settings.flow_settings import FlowClients
+from replication.settings.topic_settings import TopicCreation
 from spark_jobs.planning.delivery_modes import DeliveryModes
 from spark_jobs.planning.flow_planner import FlowMemory, FlowPlanner
 from spark_jobs.planning.name_announcements import NameAnnouncements

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from replication.settings.sections import BoundedJobs, SparkSettings
+from replication.settings.file_settings import BoundedJobs, SparkSettings
 from spark_jobs.process.bounded_session import bounded_conf, started_spark
 from spark_jobs.process.spark_session import start_session
 from spark_jobs.transform.task.task_process import task_process

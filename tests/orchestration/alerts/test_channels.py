@@ -15,7 +15,7 @@ from orchestration.alerts.alert import Alert
 from orchestration.alerts.channels import channels, post
 from orchestration.cli.main import app
 from replication.errors import ConfigError, EnvironmentProblem
-from replication.settings.sections import Alerts
+from replication.settings.file_settings import Alerts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -18,7 +18,8 @@ from orchestration.cli.local.live import _line
 from orchestration.flows.observe import FlowLook
 from orchestration.flows.status_view import FlowView, StatusView, TopicView, as_data
 from replication.model import Desired, TopicPartition
-from replication.settings.sections import Flow, FlowClients, GroupSettings
+from replication.settings.flow_settings import Flow, FlowClients
+from replication.settings.mm2_settings import GroupSettings
 from replication.state import (
     AbsentTopic,
     Anchor,

@@ -14,7 +14,7 @@ from orchestration.dagster.background_tasks.task_list import flow_tasks
 from orchestration.dagster.background_tasks.task_schedules import build_task
 from orchestration.dagster.resources import Isthmus
 from replication.errors import ClusterUnavailable
-from replication.settings.sections import TopicCreation
+from replication.settings.topic_settings import TopicCreation
 from replication.state import Intent, status_topic
 
 KEY = task_key("A->B", "topic_configs")

@@ -12,7 +12,8 @@ from replication.model import TopicPartition
 from replication.offsets.consumer_groups import CommitGroup, Committed, LeaveGroup, LeaveOffset
 from replication.offsets.offset_map import Answer
 from replication.offsets.sync_round import SyncRound, TranslatedPosition
-from replication.settings.sections import Flow, FlowClients, GroupSettings
+from replication.settings.flow_settings import Flow, FlowClients
+from replication.settings.mm2_settings import GroupSettings
 from replication.state import TaskReport
 
 CLIENTS = FlowClients(source_consumer={}, source_admin={}, target_producer={}, target_admin={})

@@ -24,7 +24,7 @@ from orchestration.dagster.lineage import build_assets
 from orchestration.dagster.reports import CHECKS
 from orchestration.dagster.sensors import APPLICATION_TAG, supervisor
 from orchestration.flows.observe import now_ms
-from replication.settings.sections import GroupSettings
+from replication.settings.mm2_settings import GroupSettings
 from replication.state import (
     AbsentTopic,
     Anchor,

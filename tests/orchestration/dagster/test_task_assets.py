@@ -15,7 +15,7 @@ from orchestration.dagster.background_tasks.task_schedules import build_task
 from orchestration.dagster.resources import IsthmusResource
 from replication.errors import ClusterUnavailable
 from replication.model import Desired
-from replication.settings.sections import ConfigSync, TopicCreation
+from replication.settings.topic_settings import ConfigSync, TopicCreation
 from replication.state import Intent, status_topic
 
 

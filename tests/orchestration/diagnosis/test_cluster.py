@@ -8,7 +8,7 @@ from support.builders import a_flow
 from orchestration.diagnosis.cluster import Use, judge_cluster
 from orchestration.diagnosis.finding import Level
 from replication.client.cluster_facts import ClusterFacts, LogDir, Quota
-from replication.settings.sections import TopicCreation
+from replication.settings.topic_settings import TopicCreation
 
 
 def target(factor=3, users=()):

@@ -16,7 +16,7 @@ from orchestration.verification.report import as_json, as_page, lines, sentence,
 from orchestration.verification.report_files import reports_directory, store_report
 from replication.errors import EnvironmentProblem
 from replication.records.batch_comparison import Place
-from replication.settings.sections import VerificationSettings
+from replication.settings.file_settings import VerificationSettings
 
 SPEED = Speed(3_000_000_000, 30.0, 2, 20.0)
 

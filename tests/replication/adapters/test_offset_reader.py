@@ -13,7 +13,7 @@ from replication.client.fetch_values import EpochEndOffset
 from replication.model import OffsetRange, PartitionState, TopicPartition
 from replication.offsets.offset_map import BEFORE_US, NOT_YET, Answer, without_answer
 from replication.records.codec import encode, plain_record
-from replication.settings.sections import Flow, FlowClients
+from replication.settings.flow_settings import Flow, FlowClients
 from replication.state import (
     PRODUCERS_TOPIC,
     Anchor,

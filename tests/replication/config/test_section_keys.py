@@ -15,7 +15,9 @@ from replication.config.keys.client_keys import CONSUMER_ONLY, KNOWN
 from replication.config.keys.docs_table import renewed
 from replication.config.keys.section_keys import SECTIONS, fields_of, known
 from replication.settings.copy_settings import CopySettings
-from replication.settings.sections import Flow, MetricsSettings, Mm2
+from replication.settings.flow_settings import Flow
+from replication.settings.metrics_settings import MetricsSettings
+from replication.settings.mm2_settings import Mm2
 from replication.settings.setting_key import Derived, Level
 from replication.settings.state_policies import Policies
 

@@ -7,7 +7,7 @@ from support.builders import a_flow
 
 from replication.naming.policy import IdentityPolicy, Origin, PrefixPolicy, hops, original_topic
 from replication.naming.selection import TopicSelector
-from replication.settings.sections import Naming, Selection
+from replication.settings.naming_settings import Naming, Selection
 
 ALIASES = ("source", "target", "othersource", "us-west")
 BEATS = ("heartbeats", "us-west.heartbeats")

@@ -7,7 +7,7 @@ from support.builders import a_flow
 
 from replication.naming.conflicts import Named, TargetNames, find_conflicts
 from replication.naming.selection import TopicSelector
-from replication.settings.sections import Selection
+from replication.settings.naming_settings import Selection
 from replication.state.drill_names import DrillNames, canary_of
 
 NAMES = DrillNames("A", "B")

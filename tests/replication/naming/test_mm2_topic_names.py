@@ -5,7 +5,7 @@ from support.builders import a_flow
 
 from replication.naming.internal_topics import InternalTopics
 from replication.naming.policy import IdentityPolicy, PrefixPolicy, policy_for
-from replication.settings.sections import Naming
+from replication.settings.naming_settings import Naming
 
 UNDERSCORES = InternalTopics(internal_separator="__")
 DOTS = InternalTopics()

@@ -19,7 +19,7 @@ from replication.naming.name_changes import (
 )
 from replication.naming.selection import TopicSelector
 from replication.naming.topic_namer import Namer
-from replication.settings.sections import MappedName, Naming, RenameRule
+from replication.settings.naming_settings import MappedName, Naming, RenameRule
 from replication.settings.state_policies import CHOICES, Policies
 from replication.state import Anchor, NameDecision, parse
 

@@ -17,7 +17,7 @@ from replication.naming.policy import (
     would_cycle,
 )
 from replication.naming.topic_map import names_for
-from replication.settings.sections import MappedName
+from replication.settings.naming_settings import MappedName
 
 POLICY = PrefixPolicy(frozenset({"us", "eu", "us.west"}))
 

@@ -1,7 +1,8 @@
 import pytest
 
 from replication.naming.selection import TopicSelector, Verdict, group_filter
-from replication.settings.sections import Flow, FlowClients, Naming, Selection
+from replication.settings.flow_settings import Flow, FlowClients
+from replication.settings.naming_settings import Naming, Selection
 
 CLIENTS = FlowClients(source_consumer={}, source_admin={}, target_producer={}, target_admin={})
 

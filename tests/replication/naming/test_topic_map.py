@@ -1,7 +1,7 @@
 import pytest
 
 from replication.naming.topic_map import read_map
-from replication.settings.sections import MappedName
+from replication.settings.naming_settings import MappedName
 
 CLUSTERS = ("east", "west", "hub")
 

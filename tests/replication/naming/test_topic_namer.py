@@ -3,7 +3,7 @@ from support.builders import a_config, a_flow
 
 from replication.naming.topic_namer import Namer, rule_text
 from replication.provenance.routes import Routes, detects_copies
-from replication.settings.sections import MappedName, Naming, RenameRule
+from replication.settings.naming_settings import MappedName, Naming, RenameRule
 
 KEPT_BY_MAP = Naming(mapped=(MappedName(None, "orders", "orders"),))
 RULE = RenameRule(pattern="(.+)", replacement="x-$1")

@@ -7,7 +7,8 @@ from support.plan_clusters import Stage
 from replication.naming.topology import Merge, TopicName, drawn
 from replication.planning.live_topology import with_topics
 from replication.planning.planner import Planner, TargetPlan
-from replication.settings.sections import MappedName, Naming, Selection, TopicCreation
+from replication.settings.naming_settings import MappedName, Naming, Selection
+from replication.settings.topic_settings import TopicCreation
 
 KEPT = Naming(kind="identity")
 

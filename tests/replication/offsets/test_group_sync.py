@@ -21,7 +21,8 @@ from replication.offsets.flow_offsets import KnownPoints
 from replication.offsets.group_sync import GroupSync
 from replication.offsets.offset_map import NOT_YET, Answer, without_answer
 from replication.offsets.sync_round import ALL_EVERY_S
-from replication.settings.sections import Flow, FlowClients, Selection
+from replication.settings.flow_settings import Flow, FlowClients
+from replication.settings.naming_settings import Selection
 from replication.state import Anchor
 
 ORDERS, COPY = TopicPartition("orders", 0), TopicPartition("A.orders", 0)

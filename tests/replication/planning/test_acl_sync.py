@@ -12,7 +12,8 @@ from replication.client.acl_values import Acl, Resource
 from replication.errors import ClusterRejected
 from replication.planning.acl_sync import Grant, Revoke, Skip, translate
 from replication.planning.planner import Part
-from replication.settings.sections import AclSync, Naming, Selection
+from replication.settings.naming_settings import Naming, Selection
+from replication.settings.topic_settings import AclSync
 from replication.state import AppliedAcls, parse
 
 ONLY = {Part.ACLS}

@@ -8,7 +8,8 @@ from support.plan_clusters import Stage, flow, one_topic
 
 from replication.client.admin import ConfigValue, SetBy
 from replication.planning.topics import AlterConfigs, CreateTopic, Keep
-from replication.settings.sections import ConfigSync, Naming, TopicCreation
+from replication.settings.naming_settings import Naming
+from replication.settings.topic_settings import ConfigSync, TopicCreation
 from replication.state import parse
 
 

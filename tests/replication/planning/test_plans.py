@@ -18,8 +18,9 @@ from replication.planning.explain import as_data
 from replication.planning.overview import overview
 from replication.planning.planner import Part
 from replication.planning.topics import CreateTopic, Keep, Refuse
-from replication.settings.sections import ConfigSync, Naming, TopicCreation
+from replication.settings.naming_settings import Naming
 from replication.settings.state_policies import Policies
+from replication.settings.topic_settings import ConfigSync, TopicCreation
 from replication.state import Anchor, ClusterIds, NameDecision, anchors_topic, status_topic
 
 

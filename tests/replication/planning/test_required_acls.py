@@ -9,24 +9,19 @@ from support.builders import a_config, a_flow
 
 from replication.client.acl_values import Resource
 from replication.planning.required_acls import needed, resources
-from replication.settings.sections import (
-    AclSync,
-    ConfigSync,
-    GroupSettings,
-    Heartbeats,
+from replication.settings.mm2_settings import GroupSettings, Heartbeats, Mm2, OffsetSyncs
+from replication.settings.naming_settings import (
     MappedName,
-    Mm2,
     Naming,
-    OffsetSyncs,
     OwnPolicyClass,
     RenameRule,
     Selection,
-    TopicCreation,
 )
+from replication.settings.topic_settings import AclSync, ConfigSync, TopicCreation
 from replication.settings.transform_settings import DEAD_LETTER, TopicTransform, Written
 
 if TYPE_CHECKING:
-    from replication.settings.sections import Flow
+    from replication.settings.flow_settings import Flow
 
 STATE = {"READ", "WRITE", "CREATE", "DESCRIBE_CONFIGS"}
 QUIET = Mm2(heartbeats=Heartbeats(enabled=False))

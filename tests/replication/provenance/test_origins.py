@@ -23,7 +23,7 @@ from replication.provenance.origins import (
 )
 from replication.provenance.routes import Routes
 from replication.records.batch import producer_ids
-from replication.settings.sections import Naming, RenameRule, Selection
+from replication.settings.naming_settings import Naming, RenameRule, Selection
 from replication.state import ProducerEntry
 
 ALIASES = st.sampled_from("ABCDE")

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from support.builders import a_config, a_flow
 
 from replication.model import Desired
-from replication.settings.sections import MetricsSettings
+from replication.settings.metrics_settings import MetricsSettings
 from replication.state import FlowStatus
 from replication.supervision.driver_supervision import (
     FIRST_BACKOFF_MS,

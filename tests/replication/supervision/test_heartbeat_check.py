@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from replication.model import Desired
-from replication.settings.sections import Heartbeats
+from replication.settings.mm2_settings import Heartbeats
 from replication.state import TaskReport
 from replication.supervision.heartbeat_check import beating, resting
 

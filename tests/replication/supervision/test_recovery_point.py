@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from replication.model import PartitionState, TopicPartition
-from replication.settings.sections import Selection
+from replication.settings.naming_settings import Selection
 from replication.state import AbsentTopic, Anchor, GroupPositions, ProvenPosition
 from replication.supervision.lag import FlowLag, flow_lag, with_absent
 from replication.supervision.recovery_point import (

@@ -7,7 +7,8 @@ from datetime import timedelta
 import pytest
 from support.builders import a_config, a_flow
 
-from replication.settings.sections import MetricsSettings, SparkSettings
+from replication.settings.file_settings import SparkSettings
+from replication.settings.metrics_settings import MetricsSettings
 from spark_jobs.driver.edited_file import hosted, restart_reason
 
 BEFORE = a_config(a_flow(), a_flow("C", "B"))

@@ -10,7 +10,7 @@ import pytest
 from replication.client.moment import Moment
 from replication.errors import ClusterUnavailable, FlowTaken
 from replication.model import FlowState
-from replication.settings.sections import Flow, FlowClients
+from replication.settings.flow_settings import Flow, FlowClients
 from replication.supervision.driver_lease import WATCH_MS
 from spark_jobs.driver.flow_lease import FlowLease
 

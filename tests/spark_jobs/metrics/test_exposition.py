@@ -11,7 +11,7 @@ import pytest
 from structlog.testing import capture_logs
 from support.prometheus import scrape
 
-from replication.settings.sections import MetricsSettings
+from replication.settings.metrics_settings import MetricsSettings
 from replication.state import FlowStatus
 from replication.supervision.flow_figures import Copied, FlowCounters, FlowFigures
 from spark_jobs.metrics.exposition import Exposition

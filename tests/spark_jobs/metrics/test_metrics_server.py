@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 from support.certificate_stores import identity
 
 from replication.errors import EnvironmentProblem
-from replication.settings.sections import MetricsSettings
+from replication.settings.metrics_settings import MetricsSettings
 from spark_jobs.metrics.metrics_server import start_server
 
 SERVER = identity()

@@ -15,8 +15,8 @@ from structlog.testing import capture_logs
 from support.otlp_endpoint import Endpoint, attributes, otlp_endpoint
 from support.spark_driver import wait_for
 
+from replication.settings.metrics_settings import MetricsSettings
 from replication.settings.otlp_settings import OtlpSettings
-from replication.settings.sections import MetricsSettings
 from replication.state import FlowStatus
 from replication.supervision.flow_figures import Copied, FlowCounters, FlowFigures
 from spark_jobs.metrics.exposition import Exposition

@@ -9,7 +9,8 @@ from replication.errors import ClusterRejected
 from replication.naming.topic_namer import Namer
 from replication.planning.planner import Part, Planner
 from replication.provenance.routes import Routes
-from replication.settings.sections import CopySettings, TopicCreation
+from replication.settings.copy_settings import CopySettings
+from replication.settings.topic_settings import TopicCreation
 from replication.state import PRODUCERS_TOPIC, flow_topics, status_topic
 from spark_jobs.planning import state_topics
 from spark_jobs.planning.delivery_modes import DeliveryModes

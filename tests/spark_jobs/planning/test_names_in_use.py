@@ -14,8 +14,9 @@ from replication.model import NameChange
 from replication.naming.topic_namer import Namer
 from replication.planning.planner import Part, Planner
 from replication.provenance.routes import Routes
-from replication.settings.sections import Naming, TopicCreation
+from replication.settings.naming_settings import Naming
 from replication.settings.state_policies import Policies
+from replication.settings.topic_settings import TopicCreation
 from replication.state import Anchor, NameDecision
 from spark_jobs.planning.delivery_modes import DeliveryModes
 from spark_jobs.planning.flow_planner import FlowMemory, FlowPlan, FlowPlanner

@@ -12,8 +12,9 @@ from replication.model import PartitionState
 from replication.naming.topic_namer import Namer
 from replication.planning.planner import Part, Planner
 from replication.provenance.routes import Routes
-from replication.settings.sections import CopySettings, TopicCreation
+from replication.settings.copy_settings import CopySettings
 from replication.settings.state_policies import Policies
+from replication.settings.topic_settings import TopicCreation
 from replication.state import (
     AbsentTopic,
     Anchor,

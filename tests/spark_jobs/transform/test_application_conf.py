@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.builders import a_flow
 
-from replication.settings.sections import SparkSettings
+from replication.settings.file_settings import SparkSettings
 from replication.settings.transform_settings import TopicTransform, Written
 from spark_jobs.transform.application_conf import application_conf
 

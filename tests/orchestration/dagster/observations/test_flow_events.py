@@ -17,7 +17,7 @@ from orchestration.dagster.observations import topics
 from orchestration.dagster.sensors import supervisor
 from orchestration.flows.observe import now_ms
 from replication.model import PartitionState, TopicPartition
-from replication.settings.sections import GroupSettings
+from replication.settings.mm2_settings import GroupSettings
 from replication.state import Anchor, Intent, TaskReport, anchors_topic, status_topic
 
 if TYPE_CHECKING:

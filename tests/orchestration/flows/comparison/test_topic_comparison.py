@@ -34,7 +34,7 @@ from replication.model import Mode, PartitionState, TopicPartition
 from replication.offsets.offset_map import BEFORE_US, NOT_YET, Answer, SyncPoint
 from replication.records.compare_compacted import Compacted
 from replication.records.comparison_result import Apart, Comparison, Example, Kind, Limits
-from replication.settings.sections import Naming
+from replication.settings.naming_settings import Naming
 from replication.state import Anchor, NameDecision
 
 HERE, THERE = TopicPartition("t", 0), TopicPartition("A.t", 0)

@@ -12,7 +12,8 @@ from replication.adapters.topics import anchor_reader
 from replication.adapters.topics.anchor_reader import AnchorReader
 from replication.model import TopicPartition
 from replication.records.codec import encode, plain_record
-from replication.settings.sections import GroupSettings, Selection
+from replication.settings.mm2_settings import GroupSettings
+from replication.settings.naming_settings import Selection
 from replication.state import (
     Anchor,
     GroupPositions,
