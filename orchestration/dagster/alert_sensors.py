@@ -14,8 +14,8 @@ from orchestration.alerts.incidents import incidents
 from orchestration.alerts.transitions import Memory, transitions
 from orchestration.dagster.assets import stream_key
 from orchestration.dagster.check_history import last_result
+from orchestration.dagster.check_results import checks_of
 from orchestration.dagster.failed_runs import failed_runs
-from orchestration.dagster.reports import checks_of
 from orchestration.dagster.resources import IsthmusResource
 from orchestration.flows.observe import now_ms
 from replication.errors import ConfigError

@@ -5,14 +5,7 @@ from collections.abc import Iterator
 import dagster as dg
 
 from orchestration.dagster.assets import stream_key, topic_key, topics_key
-from orchestration.dagster.lineage import named_topics
-from orchestration.dagster.observations.named_topics import (
-    topic_check,
-    topic_limit,
-    topic_verdict,
-)
-from orchestration.dagster.observations.topics import COPIED_CHECK, copied_verdict
-from orchestration.dagster.reports import (
+from orchestration.dagster.check_results import (
     BATCH_CHECK,
     BEAT_CHECK,
     DRILL_CHECK,
@@ -22,11 +15,17 @@ from orchestration.dagster.reports import (
     LOSS_CHECK,
     RPO_CHECK,
     VERIFIED_CHECK,
-    Report,
-    build_report,
     check_result,
     checks_of,
 )
+from orchestration.dagster.lineage import named_topics
+from orchestration.dagster.observations.named_topics import (
+    topic_check,
+    topic_limit,
+    topic_verdict,
+)
+from orchestration.dagster.observations.topics import COPIED_CHECK, copied_verdict
+from orchestration.dagster.reports import Report, build_report
 from orchestration.dagster.resources import Isthmus, IsthmusResource
 from orchestration.services.asset_names import slug
 from replication.durations import format_duration

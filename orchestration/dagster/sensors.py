@@ -15,7 +15,8 @@ from orchestration.dagster.jobs import APPLICATION_TAG, launch_flow, stop_applic
 from orchestration.dagster.lineage import named_topics
 from orchestration.dagster.observations.flow_events import FlowMemory, Known, flow_events
 from orchestration.dagster.observations.topics import Requests, refreshing
-from orchestration.dagster.reports import Event, LastReported, Report, build_report, events_of
+from orchestration.dagster.report_events import Event, LastReported, events_of
+from orchestration.dagster.reports import Report, build_report
 from orchestration.dagster.resources import Isthmus, IsthmusResource
 from orchestration.flows.observe import FlowLook, Processes, now_ms
 from orchestration.services.asset_names import slug

@@ -19,9 +19,9 @@ import dagster as dg
 from orchestration.dagster.alert_sensors import alert_on_checks
 from orchestration.dagster.assets import stream_key, topics_key
 from orchestration.dagster.check_history import last_result
+from orchestration.dagster.check_results import HEALTH_CHECK
 from orchestration.dagster.checks import build_flow_checks
 from orchestration.dagster.observations.topics import COPIED_CHECK
-from orchestration.dagster.reports import HEALTH_CHECK
 from orchestration.dagster.resources import Isthmus
 from orchestration.dagster.sensors import supervisor
 from orchestration.flows.observe import now_ms

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from orchestration.dagster.observations.topics import Requests
-    from orchestration.dagster.reports import Event, Report
+    from orchestration.dagster.report_events import Event
+    from orchestration.dagster.reports import Report
 
 CHECKED_MS = 1_800_000
 

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import timedelta
 
-    from orchestration.dagster.reports import Event, Report
+    from orchestration.dagster.report_events import Event
+    from orchestration.dagster.reports import Report
     from replication.settings.flow_settings import Flow
 
 SAMPLE_MS = 300_000

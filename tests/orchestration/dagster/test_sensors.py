@@ -20,8 +20,8 @@ from support.fake_flows import FakeIsthmus, World
 
 from orchestration.dagster import sensors
 from orchestration.dagster.assets import stream_key
+from orchestration.dagster.check_results import CHECKS
 from orchestration.dagster.lineage import build_assets
-from orchestration.dagster.reports import CHECKS
 from orchestration.dagster.sensors import APPLICATION_TAG, supervisor
 from orchestration.flows.observe import now_ms
 from replication.settings.mm2_settings import GroupSettings

@@ -9,7 +9,7 @@ import pytest
 from support.builders import a_config, a_flow
 from support.fake_flows import FakeIsthmus, World
 
-from orchestration.dagster import reports
+from orchestration.dagster import report_events
 from orchestration.dagster.sensors import supervisor
 from orchestration.report.event_log import open_history, stored_samples
 from orchestration.report.flow_history import FlowHistory, Sample
@@ -88,7 +88,7 @@ def tick(world: World, instance: dg.DagsterInstance, cursor: str | None) -> str 
 def test_the_history_is_read_as_the_supervisor_wrote_it(instance, monkeypatch):
     world, cursor, begin_ms = World(a_config()), None, int(time.time() * 1000)
     world.watched = world.driven = {"B"}
-    monkeypatch.setattr(reports, "SAMPLE_MS", 0)
+    monkeypatch.setattr(report_events, "SAMPLE_MS", 0)
     for records, state in ((3, "RUNNING"), (7, "DEGRADED"), (10, "RUNNING")):
         world.copy(records=records, end=10, state=state, reason=f"it is {state}")
         cursor = tick(world, instance, cursor)
