@@ -116,13 +116,21 @@ def produce(
     records: Iterable[Sequence],
     config: Mapping[str, object] | None = None,
     limit_s: float = 60,
+    *,
+    whole: bool = False,
 ) -> None:
     """Produce records and wait for every ack, at most ``limit_s``.
 
-    A record is (partition, key, value) and may go on with headers and a timestamp in ms.
+    A record is (partition, key, value) and may go on with headers and a timestamp in ms. ``whole``:
+    those of a partition are one batch.
     """
     errors: list[KafkaError] = []
-    producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 5, **QUIET, **(config or {})})
+    linger_ms = 10_000 if whole else 5  # a flush ends it
+    producer = Producer(
+        {"bootstrap.servers": bootstrap, "linger.ms": linger_ms, **QUIET, **(config or {})}
+    )
+    if whole:  # else librdkafka gives a flush's first records to their partition one by one
+        producer.list_topics(topic, limit_s)
     for partition, key, value, *rest in records:
         headers = list(rest[0]) if rest and rest[0] else None
         more = {"timestamp": rest[1]} if len(rest) > 1 else {}

@@ -59,7 +59,7 @@ def fill(flow: Flow, topic: str) -> None:
     for partition, codec in enumerate(CODECS):
         listed = records(partition)
         config = {"compression.type": codec}
-        kafka_records.produce(flow.here, topic, listed[:300], {**config, "linger.ms": 10_000})
+        kafka_records.produce(flow.here, topic, listed[:300], config, whole=True)
         for start in range(300, 400, 5):
             kafka_records.produce(flow.here, topic, listed[start : start + 5], config)
 

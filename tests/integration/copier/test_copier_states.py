@@ -202,7 +202,7 @@ def test_bl_044_a_record_that_is_too_old_for_the_target_waits_until_it_is_allowe
     one = flow(2, {limit: "86400000"})
     times = [(0, b"old", now - 30 * 86_400_000), (0, b"fresh", now), (1, b"elsewhere", now)]
     listed = [(partition, b"k", value, [], at) for partition, value, at in times]
-    kafka_records.produce(one.here, the(one), listed, {"linger.ms": 10_000})
+    kafka_records.produce(one.here, the(one), listed, whole=True)
     assert short(one, 0).not_running == 1
     told, reason = state(one)
     assert told == "REFUSED"
@@ -356,7 +356,7 @@ def test_bl_226_a_damaged_batch_is_named_and_exactly_it_is_passed_over(flow):
         listed = [b"%d-%d" % (number, n) for n in range(10)]
         for partition in range(3):
             rows = [(partition, b"k", each) for each in listed]
-            kafka_records.produce(one.here, the(one), rows, {"linger.ms": 10_000})
+            kafka_records.produce(one.here, the(one), rows, whole=True)
             wanted.setdefault(partition, []).extend(listed)
     first, after = damage(one, 1, 5)
     assert after > first
@@ -386,7 +386,8 @@ def test_records_that_nobody_can_unpack_are_refused_and_skipped_as_a_batch(flow)
         one.here,
         the(one),
         [(0, b"k", b"%d" % n * 99) for n in range(3)],
-        {"linger.ms": 10_000, "compression.type": "gzip"},
+        {"compression.type": "gzip"},
+        whole=True,
     )
     feed(one, b"z")
     folder = one.source.directory / one.source.name
@@ -445,9 +446,8 @@ def test_a_target_topic_recreated_is_filled_as_the_policy_says(flow, choice, wan
 def test_only_the_refused_record_is_left_out_where_the_policy_says_skip(flow):
     one = flow(1, LIMIT)
     one.store.ensure_dead_letters(one.alias)
-    batch = {"linger.ms": 10_000}  # all of them in one batch
     listed = [(0, b"k", each) for each in (b"a", LARGE, b"b", b"c", LARGE, b"d")]
-    kafka_records.produce(one.here, the(one), listed, batch)
+    kafka_records.produce(one.here, the(one), listed, whole=True)
     one.copy_all(policies=Policies(refused="skip", dead_letters=True))
     assert values(one.to, the(one)) == [b"a", b"b", b"c", b"d"]
     assert losses(one) == [(0, "REFUSED", 1, 2), (0, "REFUSED", 4, 5)]
@@ -461,7 +461,7 @@ def test_only_the_refused_record_is_left_out_where_the_policy_says_skip(flow):
 def test_records_before_a_refused_one_of_the_same_batch_are_copied(flow):
     one = flow(1, LIMIT)
     listed = [(0, b"k", each) for each in (b"a", b"b", LARGE, b"c")]
-    kafka_records.produce(one.here, the(one), listed, {"linger.ms": 10_000})
+    kafka_records.produce(one.here, the(one), listed, whole=True)
     assert short(one, 0).not_running == 1
     assert values(one.to, the(one)) == [b"a", b"b"]
     assert state(one)[0] == "REFUSED"
