@@ -50,6 +50,8 @@ _MAY_WORK_LATER = frozenset(
 )
 # A connection that fails with one of these fails again; the client itself retries forever.
 _REFUSED_LOGIN = frozenset({KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED})
+# A connection that is lost during the handshake is reported as a failed authentication too.
+_LOST_IN_HANDSHAKE = re.compile(r": Local: ")
 _LOGIN_PAUSE_MS = 1000
 _WARNING = 4  # of syslog; librdkafka warns once it hears another cluster's id than before
 _OTHER_CLUSTER = re.compile(r'reports different ClusterId "(.+?)" than previously known "(.+?)"')
@@ -75,10 +77,12 @@ class ReportedErrors:
     @property
     def kind(self) -> type[ClusterUnavailable | ClusterRejected]:
         """What kept the connection from being used: nobody answered, or one side refused."""
-        code = None if self._last is None else self._last.code()
-        if code in _REFUSED_LOGIN:
+        if self._last is None:
+            return ClusterUnavailable
+        if self._last.code() in _REFUSED_LOGIN and not _LOST_IN_HANDSHAKE.search(self._last.str()):
             return LoginRejected
-        return UntrustedConnection if code == KafkaError._SSL else ClusterUnavailable
+        is_untrusted = self._last.code() == KafkaError._SSL
+        return UntrustedConnection if is_untrusted else ClusterUnavailable
 
     def refuse(self, client: AdminClient | Producer) -> bool:
         """Say whether ``client``, which reports to this, is not let in."""
