@@ -4,8 +4,9 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 READY := .venv/ready
 PACKAGES := replication spark_jobs orchestration
-# Three modules at a time, in the order of tests/conftest.py; PYTEST_ARGS come later and win.
-PYTEST := $(BIN)/python -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder
+# Five modules at a time, since most of them wait, in the order of tests/conftest.py; PYTEST_ARGS come
+# later and win.
+PYTEST := $(BIN)/python -m pytest -q -n 5 --dist loadfile --no-loadscope-reorder
 
 # Test modules take longer to compile than most of them to run, and so do the commands that they start.
 unexport PYTHONDONTWRITEBYTECODE
@@ -44,7 +45,7 @@ chaos: $(READY) ## faults drawn from SEED for MINUTES while records flow, then a
 mutants: $(READY) ## change the code in places drawn from SEED, list what no test notices; MUTANTS_ARGS
 	@$(BIN)/python -m mutation $(if $(SEED),--seed $(SEED)) $(if $(MINUTES),--minutes $(MINUTES)) $(MUTANTS_ARGS)
 
-test: $(READY) ## all tests, three modules at a time; PYTEST_ARGS
+test: $(READY) ## all tests, five modules at a time; PYTEST_ARGS
 	@$(PYTEST) $(PYTEST_ARGS)
 
 test-ui: $(READY) ## Dagster's UI in Debian's Chromium, over a real flow; SCREENSHOTS=docs/pictures renews the pictures
