@@ -1,5 +1,6 @@
 """The Spark side: an application a target cluster, a streaming query a flow, a task a unit.
 
+``executor``: Becomes an executor of Spark in a pod that Spark has asked Kubernetes for
 ``memo``: Keeps the last result of a pure function whose arguments rarely change
 ``replicate``: The driver of one Spark application: ``python -m spark_jobs.replicate --config F
     --target B``

@@ -61,6 +61,7 @@ LONGEST = (
     "test_merge_full",
     "test_kept_names",
     "test_services",
+    "test_kubernetes_executors",
     "test_driver_edits",
     "test_compare_clusters",
     "test_driver_names",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from spark_jobs.process.jvm import launch
 from spark_jobs.process.jvm_environment import log_in
-from spark_jobs.process.spark_session import spark_conf
+from spark_jobs.process.spark_session import KUBERNETES, spark_conf
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -37,6 +37,10 @@ def bounded_conf(settings: SparkSettings, budget: BoundedJobs, name: str) -> dic
     if conf["spark.master"].startswith("local"):
         conf["spark.master"] = f"local[{budget.cores},{_TRIES}]"
         conf["spark.driver.memory"] = memory
+    elif conf["spark.master"].startswith(KUBERNETES):
+        conf["spark.executor.instances"] = "1"
+        conf["spark.executor.cores"] = str(budget.cores)
+        conf["spark.executor.memory"] = memory
     else:
         conf["spark.cores.max"] = str(budget.cores)
         conf["spark.executor.memory"] = memory

@@ -44,6 +44,7 @@ _OURS = {
     "spark.speculation": "false",
     "spark.dynamicAllocation.enabled": "false",
 }
+KUBERNETES = "k8s://"  # of a master
 _LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 
 
@@ -56,10 +57,11 @@ def spark_conf(settings: SparkSettings, units: int, cores: int | None = None) ->
     master = settings.master
     if _ALL_CORES.fullmatch(master):
         master = f"local[{max(cores or os.cpu_count() or 1, units)},{_TRIES}]"
+    pods = {"spark.executor.instances": str(units), "spark.executor.cores": "1"}
     remote = {
         "spark.executorEnv.PYTHONPATH": python_path(),
         "spark.pyspark.python": sys.executable,
-        "spark.cores.max": str(units),
+        **(pods if master.startswith(KUBERNETES) else {"spark.cores.max": str(units)}),
     }
     place = _LOCAL if master.startswith("local") else remote
     return {**_OURS, **place, "spark.master": master, **settings.conf}

@@ -26,6 +26,8 @@ from replication.config.load import load_config
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
 MANIFESTS = sorted((DEPLOY / "kubernetes").glob("*.yaml"))
+EXECUTORS = sorted((DEPLOY / "kubernetes-executors").glob("*.yaml"))
+NO_MANIFESTS = {"kustomization", "stateful-set-patch"}
 UNIT = DEPLOY / "systemd" / "isthmus.service"
 
 
@@ -73,7 +75,9 @@ def test_the_compose_file_keeps_to_its_schema():
 
 @pytest.mark.usefixtures("_without_iris")
 @pytest.mark.parametrize(
-    "manifest", [each for each in MANIFESTS if each.stem != "kustomization"], ids=lambda p: p.stem
+    "manifest",
+    [each for each in (*MANIFESTS, *EXECUTORS) if each.stem not in NO_MANIFESTS],
+    ids=lambda p: p.stem,
 )
 def test_a_manifest_keeps_to_kubernetes_schema(manifest):
     import kubernetes_validate  # noqa: PLC0415 - it imports jsonschema
@@ -84,6 +88,60 @@ def test_a_manifest_keeps_to_kubernetes_schema(manifest):
 def test_the_kustomization_names_every_manifest():
     listed = read("kubernetes/kustomization.yaml")["resources"]
     assert sorted([*listed, "kustomization.yaml"]) == [each.name for each in MANIFESTS]
+
+
+def test_the_overlay_names_every_manifest_and_patches_what_is_there():
+    overlay = read("kubernetes-executors/kustomization.yaml")
+    (generated,) = overlay["configMapGenerator"]
+    (base,) = read("kubernetes/kustomization.yaml")["configMapGenerator"]
+    named = {*overlay["resources"], *generated["files"], *(e["path"] for e in overlay["patches"])}
+    named -= {"../kubernetes"}
+    there = {each.name for each in (DEPLOY / "kubernetes-executors").iterdir()}
+    assert named == there - {"kustomization.yaml"}
+    assert (generated["name"], generated["behavior"]) == (base["name"], "replace")
+    patch, patched = (
+        read(f"{place}.yaml")
+        for place in ("kubernetes-executors/stateful-set-patch", "kubernetes/stateful-set")
+    )
+    assert (patch["kind"], patch["metadata"]["name"]) == (
+        patched["kind"], patched["metadata"]["name"],
+    )  # fmt: skip
+    added = patch["spec"]["template"]["spec"]
+    assert {*added} <= {*pod()}
+
+
+def test_an_executor_may_do_what_the_driver_pod_may_and_finds_the_same_secrets():
+    overlay = "kubernetes-executors"
+    spec, (container,) = (found := read(f"{overlay}/executor.yaml")["spec"]), found["containers"]
+    assert spec["securityContext"].items() <= pod()["securityContext"].items()
+    assert container["securityContext"] == pod()["containers"][0]["securityContext"]
+    secrets = [
+        next(each for each in one["volumeMounts"] if each["name"] == "secrets")
+        for one in (container, pod()["containers"][0])
+    ]
+    assert secrets[0] == secrets[1]
+    module = container["command"][-1]
+    assert find_spec(module) is not None
+
+
+def test_executors_reach_the_driver_where_the_file_says_that_it_listens():
+    config = load_config(DEPLOY / "kubernetes-executors" / "mm2.properties").config
+    conf = config.spark.conf
+    service = read("kubernetes-executors/driver-service.yaml")
+    namespace = read("kubernetes-executors/kustomization.yaml")["namespace"]
+    assert conf["spark.driver.host"] == f"{service['metadata']['name']}.{namespace}.svc"
+    assert service["spec"]["selector"].items() <= read("kubernetes/stateful-set.yaml")["spec"][
+        "template"]["metadata"]["labels"].items()  # fmt: skip
+    ports = {int(conf[f"spark.driver.{each}"]) for each in ("port", "blockManager.port")}
+    assert {each["port"] for each in service["spec"]["ports"]} == ports
+    (rule,) = read("kubernetes-executors/driver-network-policy.yaml")["spec"]["ingress"]
+    assert {each["port"] for each in rule["ports"]} == ports
+    mounts = {each["name"]: each["mountPath"] for each in pod()["containers"][0]["volumeMounts"]}
+    template = conf["spark.kubernetes.executor.podTemplateFile"]
+    assert template == f"{mounts['config']}/executor.yaml"
+    assert conf["spark.kubernetes.container.image"] == pod()["containers"][0]["image"]
+    (name,) = [e["name"] for e in read("kubernetes-executors/executor.yaml")["spec"]["containers"]]
+    assert conf["spark.kubernetes.executor.podTemplateContainerName"] == name
 
 
 @pytest.mark.parametrize(("place", "words"), container_commands().items())
