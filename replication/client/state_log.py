@@ -81,6 +81,8 @@ class StateLog:
     markers: dict[int, int] = field(default_factory=dict)  # producer id -> epoch of its last marker
     _undecided: ReadCommittedBuffer = field(default_factory=ReadCommittedBuffer)
     _sequences: dict[ProducerIdAndEpoch, int] = field(default_factory=dict)  # next one by producer
+    # The batch that may have been appended or not, by producer: it takes the next sequence.
+    _unknown: dict[ProducerIdAndEpoch, bytearray] = field(default_factory=dict)
     _reading: Reading = field(init=False)
     _kept: list[Stored] = field(default_factory=list)
     _append_lock: asyncio.Lock = field(default_factory=asyncio.Lock)  # one append at a time
@@ -97,6 +99,7 @@ class StateLog:
         async with self._append_lock:
             self.producer = producer
             self._sequences.pop(producer, None)
+            self._unknown.clear()
 
     async def start_near_end(self, back: int) -> None:
         """Begin to read ``back`` offsets before the end, or at the log's start."""
@@ -168,18 +171,34 @@ class StateLog:
         return ranges
 
     async def _append(self, batch: bytearray, within: ProducerIdentity | None) -> list[OffsetRange]:
-        count = next(walk(memoryview(batch), self.topic)).count
+        """Append a batch; before it the one again whose outcome is not known.
+
+        With the same sequence another batch would be taken for a repetition of that one and left
+        out, or be rejected (OUT_OF_ORDER_SEQUENCE_NUMBER).
+        """
         producer = self.producer if within is None else within.producer
         transactional_id = "" if within is None else within.transactional_id
+        if (former := self._unknown.get(producer)) is not None:
+            await self._send(former, producer, transactional_id)
         sequence = NO_SEQUENCE if producer == NO_PRODUCER else self._sequences.get(producer, 0)
         restamp(batch, *producer, sequence, TRANSACTIONAL if within else 0)
+        if producer != NO_PRODUCER:
+            self._unknown[producer] = batch
+        return await self._send(batch, producer, transactional_id)
+
+    async def _send(
+        self, batch: bytearray, producer: ProducerIdAndEpoch, transactional_id: str
+    ) -> list[OffsetRange]:
+        """Send a batch until its outcome is known, or it takes too long: ClusterUnavailable."""
+        sent = next(walk(memoryview(batch), self.topic))
         deadline = time.monotonic() + _NO_PROGRESS_S
         while True:
             ack, error = await self._produce(memoryview(batch), transactional_id)
             if ack is not None and ack.error in _APPENDED:
-                self._sequences[producer] = next_sequence(sequence, count)
+                self._unknown.pop(producer, None)
+                self._sequences[producer] = next_sequence(sent.sequence, sent.count)
                 # For an old duplicate the broker does not report the offset.
-                return [OffsetRange(ack.base, ack.base + count)] if ack.base >= 0 else []
+                return [OffsetRange(ack.base, ack.base + sent.count)] if ack.base >= 0 else []
             if (
                 ack is not None
                 and ack.error == ErrorCode.INVALID_TXN_STATE
@@ -191,8 +210,10 @@ class StateLog:
                 if time.monotonic() < deadline:
                     continue
             if ack is not None and ack.error in _FENCED:
+                self._unknown.pop(producer, None)
                 raise Fenced(f"writing {self.topic}: a newer producer has fenced ours")
             if ack is not None and ack.error not in _RETRIABLE:
+                self._unknown.pop(producer, None)
                 kind = NotGranted if ack.error in _NOT_ALLOWED else ClusterRejected
                 raise kind(f"writing {self.topic}: error {ack.error} {ack.message}")
             if time.monotonic() > deadline:

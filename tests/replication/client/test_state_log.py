@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.memory_network import MemoryCluster
@@ -14,6 +15,7 @@ from support.record_batches import a_marker
 
 from replication.client.error_codes import ErrorCode
 from replication.client.state_log import StateLog
+from replication.errors import ClusterUnavailable
 from replication.model import TopicPartition
 from replication.records.batch import ABORT, COMMIT, TRANSACTIONAL, restamp
 from replication.records.codec import encode, plain_record
@@ -132,6 +134,34 @@ def test_an_append_that_the_broker_has_already_is_done():
 
     assert asyncio.run(both()) == [(1, 2)]  # under the sequence that follows
     assert [key for key, _ in cluster.logs[log.partition].records()] == [first.key(), second.key()]
+
+
+def test_after_an_append_with_an_unknown_outcome_the_next_one_is_no_repetition_of_it():
+    """The network is gone before the response: another batch of its sequence would be left out."""
+    cluster, anchors = MemoryCluster(), [a_start(number) for number in range(4)]
+    log = StateLog(cluster, "anchors", producer=(7, 0))
+    landed: list[bytes] = []
+
+    def lands_unheard(_topic: str, batch: bytes) -> int:
+        if not landed:
+            landed.append(bytes(batch))
+            cluster.logs[log.partition].append(landed[0])
+            return ErrorCode.REQUEST_TIMED_OUT
+        return ErrorCode.DUPLICATE_SEQUENCE_NUMBER if bytes(batch) == landed[0] else 0
+
+    async def gone(_: object) -> None:
+        raise ClusterUnavailable("no response in time")
+
+    async def all_of_it() -> list:
+        cluster.refuse, refresh, cluster.refresh = lands_unheard, cluster.refresh, gone
+        with pytest.raises(ClusterUnavailable):
+            await log.append(anchors[:1])
+        cluster.refresh = refresh
+        return await log.append(anchors[1:3]) + await log.append(anchors[3:])
+
+    assert asyncio.run(all_of_it()) == [(1, 3), (3, 4)]
+    written = cluster.logs[log.partition].records()
+    assert [key for key, _ in written] == [each.key() for each in anchors]
 
 
 def test_while_the_broker_throttles_nothing_is_appended():
