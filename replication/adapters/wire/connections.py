@@ -255,8 +255,12 @@ class BrokerConnections:
         if self.verify is None:
             return channel
         try:
-            answer = await self.call(channel, MetadataRequest(topics=[]), _METADATA)
+            async with asyncio.timeout(CALL_S):  # the sweeper does not know the channel yet
+                answer = await self.call(channel, MetadataRequest(topics=[]), _METADATA)
             self.verify(str(answer.cluster_id))
+        except TimeoutError as late:
+            channel.close()
+            raise ClusterUnavailable(f"{channel.where}: no response in time") from late
         except BaseException:
             channel.close()
             raise

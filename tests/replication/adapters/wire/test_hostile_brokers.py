@@ -17,7 +17,7 @@ from support.fake_broker import FakeBroker, Hangup, Raw
 from support.record_batches import a_batch
 
 from replication.adapters.admin.planned_cluster import PlannedCluster
-from replication.adapters.wire import api_messages, connect, framing
+from replication.adapters.wire import api_messages, connect, connections, framing
 from replication.adapters.wire.channel import Channel
 from replication.adapters.wire.connections import BrokerConnections, Framed
 from replication.adapters.wire.open_connection import OpenConnection
@@ -265,3 +265,22 @@ def test_a_broker_that_throttles_is_asked_again_when_that_is_over(broker):
     throttled_ms, (first, second) = asyncio.run(run())
     assert throttled_ms == 600
     assert second - first > 0.25
+
+
+def test_a_broker_that_is_silent_before_it_says_which_cluster_it_is_of_is_not_waited_for(
+    monkeypatch,
+):
+    """The network is gone between the login and the first response: the connection is half open."""
+    monkeypatch.setattr(connections, "CALL_S", 0.3)
+    with FakeBroker(T) as broker:
+        broker.lies[MetadataRequest] = lambda *_: None
+        network = connect({"bootstrap.servers": broker.address}, "us")
+        network.verify = lambda _: None
+
+        async def asked_twice() -> None:
+            for _ in range(2):  # the second time by another connection
+                with pytest.raises(ClusterUnavailable, match="no response in time"):
+                    await network.refresh([T.topic])
+            await network.close()
+
+        asyncio.run(asyncio.wait_for(asked_twice(), 10))
