@@ -6,6 +6,7 @@ import contextlib
 import errno
 import random
 import socket
+import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -23,23 +24,41 @@ if TYPE_CHECKING:
 _PORTS = range(20000, 32000)  # below the range from which systems give ports to clients
 
 
-_given: set[int] = set()  # by this process: whoever got a port listens there only later
+# By this process, with what reserves them: whoever got a port listens there only later.
+_given: dict[int, socket.socket] = {}
 _giving = threading.Lock()
 
 
 def free_ports(count: int) -> list[int]:
-    """Return random free ports: concurrent starts of other processes seldom get the same.
+    """Return random free ports, which no other process of this machine gets here either.
 
-    Those of one process never do, until it has given all.
+    Those of one process never come again, until it has given half of all.
     """
     with _giving:
         if len(_given) + count > len(_PORTS) // 2:
+            for each in _given.values():
+                each.close()
             _given.clear()
         candidates = random.sample(_PORTS, len(_PORTS))
         free = (port for port in candidates if port not in _given and _is_free(port))
-        found = [next(free) for _ in range(count)]
-        _given.update(found)
-    return found
+        found = (port for port in free if _reserve(port))
+        return [next(found) for _ in range(count)]
+
+
+def _reserve(port: int) -> bool:
+    """Reserve a port until this process ends; return whether no other process has done so.
+
+    By a name in Linux' abstract namespace, which nobody has to remove; elsewhere none is reserved.
+    """
+    name = socket.socket(socket.AF_UNIX)
+    if sys.platform == "linux":
+        try:
+            name.bind(f"\0isthmus-port-{port}")
+        except OSError:
+            name.close()
+            return False
+    _given[port] = name
+    return True
 
 
 def require_free(cluster: str, node: Node) -> None:
