@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
+
+from support.serving import serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,11 +42,5 @@ class Hook:
 @contextmanager
 def a_hook() -> Iterator[Hook]:
     hook = Hook()
-    thread = threading.Thread(target=hook.server.serve_forever, args=(0.02,))
-    thread.start()
-    try:
+    with serving(hook.server):
         yield hook
-    finally:
-        hook.server.shutdown()
-        thread.join()
-        hook.server.server_close()

@@ -14,6 +14,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
+from support.serving import serving
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -161,13 +163,9 @@ def _list(items: Any) -> dict[str, Any]:
 @contextmanager
 def kubernetes(folder: Path) -> Iterator[Kubernetes]:
     cluster = Kubernetes(folder)
-    thread = threading.Thread(target=cluster.server.serve_forever, args=(0.02,))
-    thread.start()
     try:
-        yield cluster
+        with serving(cluster.server):
+            yield cluster
     finally:
-        cluster.server.shutdown()
-        thread.join()
-        cluster.server.server_close()
         for each in [*cluster.pods.values(), *cluster.deleted]:
             each.end()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
@@ -11,6 +10,8 @@ from typing import TYPE_CHECKING
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
     ExportMetricsServiceRequest,
 )
+
+from support.serving import serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,9 +55,5 @@ class Endpoint:
 @contextmanager
 def otlp_endpoint() -> Iterator[Endpoint]:
     made = Endpoint()
-    thread = threading.Thread(target=made.server.serve_forever, args=(0.02,))
-    thread.start()
-    yield made
-    made.server.shutdown()
-    thread.join()
-    made.server.server_close()
+    with serving(made.server):
+        yield made
