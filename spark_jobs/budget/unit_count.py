@@ -50,7 +50,7 @@ class UnitCount:
         """Follow an edit of the file."""
         self._least, self._most = least, most
         self._set(min(max(self.units, least), most))
-        self._before = self._useless = None
+        self._useless = None
 
     def see(self, load: EpochLoad, now: float) -> int:
         """Return the number of units after an epoch that ended at ``now`` with this load."""

@@ -37,13 +37,13 @@ def bounded_conf(settings: SparkSettings, budget: BoundedJobs, name: str) -> dic
     if conf["spark.master"].startswith("local"):
         conf["spark.master"] = f"local[{budget.cores},{_TRIES}]"
         conf["spark.driver.memory"] = memory
-    elif conf["spark.master"].startswith(KUBERNETES):
+        return {**conf, "spark.app.name": name}
+    conf["spark.executor.memory"] = memory
+    if conf["spark.master"].startswith(KUBERNETES):
         conf["spark.executor.instances"] = "1"
         conf["spark.executor.cores"] = str(budget.cores)
-        conf["spark.executor.memory"] = memory
     else:
         conf["spark.cores.max"] = str(budget.cores)
-        conf["spark.executor.memory"] = memory
     return {**conf, "spark.app.name": name}
 
 
