@@ -1,4 +1,4 @@
-"""What a bounded job in this process leaves of itself."""
+"""What a bounded job may use, and what it leaves of itself in this process."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import os
 import pytest
 from pyspark import SparkContext
 
+from replication.settings.file_settings import BoundedJobs, SparkSettings
 from spark_jobs.process import bounded_session
+from spark_jobs.process.bounded_session import bounded_conf
 
 
 class Jvm:
@@ -43,3 +45,26 @@ def test_its_connection_is_not_left_in_the_environment(monkeypatch, fails):
     else:
         work()
     assert dict(os.environ) == before
+
+
+@pytest.mark.parametrize(
+    ("master", "wanted"),
+    [
+        ("local[*]", {"spark.master": "local[2,4]", "spark.driver.memory": "1024m"}),
+        ("spark://a:7077", {"spark.cores.max": "2", "spark.executor.memory": "1024m"}),
+        (
+            "k8s://https://a",
+            {
+                "spark.executor.instances": "1",
+                "spark.executor.cores": "2",
+                "spark.executor.memory": "1024m",
+            },
+        ),
+    ],
+)
+def test_the_budget_counts_wherever_the_job_runs(master, wanted):
+    settings = SparkSettings(master=master, conf={"spark.executor.memory": "9g"})
+    conf = bounded_conf(settings, BoundedJobs(cores=2, memory_bytes=1 << 30), "job")
+    assert wanted.items() <= conf.items()
+    assert conf["spark.app.name"] == "job"
+    assert ("spark.cores.max" in conf) == (master == "spark://a:7077")
