@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import os
 import random
 import socket
 import sys
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
 _PORTS = range(20000, 32000)  # below the range from which systems give ports to clients
 
 
-# By this process, with what reserves them: whoever got a port listens there only later.
-_given: dict[int, socket.socket] = {}
+# By this process, with the descriptor of what reserves them, which it keeps until it ends: whoever
+# got a port listens there only later.
+_given: dict[int, int] = {}
 _giving = threading.Lock()
 
 
@@ -37,7 +39,7 @@ def free_ports(count: int) -> list[int]:
     with _giving:
         if len(_given) + count > len(_PORTS) // 2:
             for each in _given.values():
-                each.close()
+                os.close(each)
             _given.clear()
         candidates = random.sample(_PORTS, len(_PORTS))
         free = (port for port in candidates if port not in _given and _is_free(port))
@@ -57,7 +59,7 @@ def _reserve(port: int) -> bool:
         except OSError:
             name.close()
             return False
-    _given[port] = name
+    _given[port] = name.detach()
     return True
 
 
