@@ -14,11 +14,12 @@
 ``flows``: Flows as a person asks about them: observed, compared, paused. For command and Dagster.
 ``handover``: Takeover from MirrorMaker 2 and handback: what both sides show, the plan, its
     execution.
-``recovery``: Failover and switchover as an operator carries them out: what they find, do and
-    record.
+``recovery``: A procedure as an operator carries it out, and the failover: what it finds, does and
+    records.
 ``report``: A page about a file's flows for people who do not run them.
 ``services``: What runs on this machine and its files: Dagster's services, Spark applications,
     ports.
+``switchover``: A switchover as an operator carries it out: clients move while both clusters work.
 ``verification``: Verifies with Spark that what flows copied is what their sources hold. For
     ``isthmus verify``.
 

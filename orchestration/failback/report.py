@@ -11,7 +11,7 @@ from replication.planning.explain import counted
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from orchestration.recovery.switchover_report import SwitchoverReport
+    from orchestration.switchover.report import SwitchoverReport
     from replication.offsets.consumer_groups import LeaveGroup, LeaveOffset
     from replication.state import DivergedTail, Operation
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from orchestration.recovery.operator import Work
-    from orchestration.recovery.switchover_report import SwitchoverReport
+    from orchestration.switchover.report import SwitchoverReport
     from replication.state import Operation, Stored
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from orchestration.recovery.flow_operation import FlowOperation, opened
-from orchestration.recovery.switchover import Switchover
+from orchestration.switchover.switchover import Switchover
 from replication.errors import ConfigError
 from replication.model import TopicPartition
 from replication.recovery.diverged_tail import TailOffsets, find_tail

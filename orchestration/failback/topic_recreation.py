@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
     from orchestration.failback.tails import FailbackTails
-    from orchestration.recovery.switchover import Switchover
+    from orchestration.switchover.switchover import Switchover
     from replication.adapters.admin.planned_cluster import PlannedCluster
     from replication.state import Operation
 

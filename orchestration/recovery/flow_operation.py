@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 from orchestration.flows.batch_run import BatchRunner
 from orchestration.flows.intents import signature, write_intent
 from orchestration.flows.observe import now_ms
+from orchestration.recovery.copy_completion import wait_until_copied
 from orchestration.recovery.operator import Operator
-from orchestration.recovery.source_clients import wait_until_copied
 from orchestration.services.home import home
 from orchestration.services.launcher import Launcher
 from replication.client.state_log import StateLog

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from orchestration.failback.report import FailbackReport
     from orchestration.recovery.report import FailoverReport
-    from orchestration.recovery.switchover_report import SwitchoverReport
+    from orchestration.switchover.report import SwitchoverReport
     from replication.recovery.procedure import StepPlan
 
 

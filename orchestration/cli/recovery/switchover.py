@@ -13,10 +13,10 @@ from orchestration.cli.screen.output import Format, Output
 from orchestration.flows.answers import answering_flows
 from orchestration.flows.clusters import KafkaClusters, read_config
 from orchestration.recovery.flow_operation import opened
-from orchestration.recovery.switchover import Switchover
 from orchestration.recovery.target_cluster import require_target
 from orchestration.services.home import home
 from orchestration.services.launcher import Launcher
+from orchestration.switchover.switchover import Switchover
 from replication.recovery.switchover import SwitchoverOptions
 
 _DEFAULT = SwitchoverOptions()

@@ -17,9 +17,9 @@ from orchestration.failback.tail_export import new_export_folder
 from orchestration.recovery.failover import Failover
 from orchestration.recovery.flow_operation import Kind, opened
 from orchestration.recovery.report import FailoverReport
-from orchestration.recovery.switchover import Switchover
-from orchestration.recovery.switchover_report import SwitchoverReport
 from orchestration.recovery.target_cluster import require_target
+from orchestration.switchover.report import SwitchoverReport
+from orchestration.switchover.switchover import Switchover
 from replication.recovery.failback import FailbackOptions, TailChoice
 from replication.recovery.switchover import SwitchoverOptions
 from replication.settings.flow_settings import Flow

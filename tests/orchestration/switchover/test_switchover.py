@@ -14,9 +14,9 @@ from orchestration.flows.intents import signature, write_intent
 from orchestration.recovery import operator
 from orchestration.recovery.failover import Failover
 from orchestration.recovery.operator import Operator
-from orchestration.recovery.switchover import Switchover
-from orchestration.recovery.switchover_report import SwitchoverReport
-from orchestration.recovery.write_denial import WriteDenial
+from orchestration.switchover.report import SwitchoverReport
+from orchestration.switchover.switchover import Switchover
+from orchestration.switchover.write_denial import WriteDenial
 from replication.errors import (
     ClusterRejected,
     ClusterUnavailable,

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from orchestration.flows.intents import write_intent
-from orchestration.recovery.switchover_report import SwitchoverReport
-from orchestration.recovery.switchover_steps import SwitchoverSteps
+from orchestration.switchover.report import SwitchoverReport
+from orchestration.switchover.steps import SwitchoverSteps
 from replication.errors import ClusterRejected, ClusterUnavailable, FlowTaken, ReplicationError
 from replication.model import Desired
 from replication.recovery.procedure import stopped_by

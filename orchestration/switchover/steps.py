@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from orchestration.flows.observe import look_at
 from orchestration.recovery.flow_operation import FlowOperation, require_committed
-from orchestration.recovery.home_positions import opened_home
-from orchestration.recovery.readiness import halted_by_denial, problems
-from orchestration.recovery.source_clients import SourceClients
-from orchestration.recovery.switchover_report import SwitchoverReport
-from orchestration.recovery.tail_comparison import compare_tail
-from orchestration.recovery.write_denial import WriteDenial
+from orchestration.switchover.home_positions import opened_home
+from orchestration.switchover.readiness import halted_by_denial, problems
+from orchestration.switchover.report import SwitchoverReport
+from orchestration.switchover.source_clients import SourceClients
+from orchestration.switchover.tail_comparison import compare_tail
+from orchestration.switchover.write_denial import WriteDenial
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import TopicPartition
 from replication.offsets.consumer_groups import CommitGroup

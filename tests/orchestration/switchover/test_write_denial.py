@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from support.memory_admin import MemoryCluster
 
-from orchestration.recovery.write_denial import WriteDenial
+from orchestration.switchover.write_denial import WriteDenial
 from replication.errors import ClusterRejected, NoAuthorizer
 from replication.recovery.switchover import EVERYBODY, denials, denied_topics
 from replication.state import Operation

@@ -8,7 +8,7 @@ import pytest
 
 from orchestration.flows.comparison.compared_partition import Result, Work
 from orchestration.flows.comparison.copy_positions import Copied
-from orchestration.recovery.tail_comparison import compare_tail, differences
+from orchestration.switchover.tail_comparison import compare_tail, differences
 from replication.errors import ClusterRejected
 from replication.model import TopicPartition
 from replication.records.comparison_result import Apart, Comparison, Example, Kind, Limits

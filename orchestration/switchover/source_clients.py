@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 
 from orchestration.flows.comparison.flow_comparison import FlowComparison
 from orchestration.flows.comparison.topic_comparison import Options
-from orchestration.recovery.switchover_report import still_writing
+from orchestration.switchover.report import still_writing
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.naming.policy import is_heartbeat, policy_for
 from replication.offsets.consumer_groups import IDLE
-from replication.planning.explain import counted
 from replication.provenance.origins import rule_of
 from replication.recovery.source_writers import SourceWriters
 
@@ -32,21 +31,6 @@ if TYPE_CHECKING:
 
 _EVERY = re.compile(".*")
 _POLL_S = 0.5
-_SHOWN = 5  # partitions
-
-
-def wait_until_copied(flow: Flow, config: Config, limit_s: float) -> str:
-    """Wait until a flow has copied what its source holds now. Raises ClusterRejected if not."""
-    options = Options(flow.copying.isolation)
-    with FlowComparison(flow, config, _EVERY, options) as comparison:
-        late = comparison.wait(limit_s, lambda _: None)
-        parts = counted(len(comparison.partitions), "partition")
-    if late:
-        told = (f"{e.partition} up to {e.copied or 0} of {e.end}" for e in late[:_SHOWN])
-        raise ClusterRejected(
-            f"{flow.name}: {len(late)} of {parts} not copied in {limit_s:g} s: {'; '.join(told)}"
-        )
-    return f"all of {parts} is on {flow.target}"
 
 
 @dataclass(frozen=True, slots=True)

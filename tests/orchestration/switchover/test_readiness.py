@@ -8,8 +8,8 @@ import pytest
 from support.builders import a_flow
 
 from orchestration.flows.observe import FlowLook
-from orchestration.recovery.readiness import halted_by_denial, problems
-from orchestration.recovery.switchover_report import still_writing
+from orchestration.switchover.readiness import halted_by_denial, problems
+from orchestration.switchover.report import still_writing
 from replication.model import Desired, FlowState, PartitionState, TopicPartition
 from replication.recovery.source_writers import Writer
 from replication.state import Anchor, FlowStatus

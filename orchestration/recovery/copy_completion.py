@@ -1,0 +1,32 @@
+"""Waits until a flow has copied what its source holds."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from orchestration.flows.comparison.flow_comparison import FlowComparison
+from orchestration.flows.comparison.topic_comparison import Options
+from replication.errors import ClusterRejected
+from replication.planning.explain import counted
+
+if TYPE_CHECKING:
+    from replication.settings.config import Config
+    from replication.settings.flow_settings import Flow
+
+_EVERY = re.compile(".*")
+_SHOWN = 5  # partitions
+
+
+def wait_until_copied(flow: Flow, config: Config, limit_s: float) -> str:
+    """Wait until a flow has copied what its source holds now. Raises ClusterRejected if not."""
+    options = Options(flow.copying.isolation)
+    with FlowComparison(flow, config, _EVERY, options) as comparison:
+        late = comparison.wait(limit_s, lambda _: None)
+        parts = counted(len(comparison.partitions), "partition")
+    if late:
+        told = (f"{e.partition} up to {e.copied or 0} of {e.end}" for e in late[:_SHOWN])
+        raise ClusterRejected(
+            f"{flow.name}: {len(late)} of {parts} not copied in {limit_s:g} s: {'; '.join(told)}"
+        )
+    return f"all of {parts} is on {flow.target}"
