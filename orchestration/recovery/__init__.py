@@ -8,6 +8,7 @@
     some are left
 ``operator``: Carries out the steps of an operation, one operator at a time, and records each
 ``report``: What a failover tells: recovery point and groups, as values and as JSON
+``step_retry``: Carries a step out again while a cluster does not answer for a moment
 ``target_cluster``: Makes sure that a target's address leads to the cluster that the flow copied to
 
 May import: ``orchestration.flows``, ``orchestration.services``.

@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 from support.builders import a_flow
 from support.state_logs import LogStore
+from tenacity import wait_none
 
 from orchestration.recovery import operator as operators
+from orchestration.recovery import step_retry
 from orchestration.recovery.operator import Operator
-from replication.errors import ClusterRejected
+from replication.errors import ClusterRejected, ClusterUnavailable, WrongCluster
 from replication.model import Desired
 from replication.recovery.procedure import StepPlan, stopped_by
 from replication.state import Intent, Operation, status_topic
@@ -32,7 +34,7 @@ class Stage:
             self.want(Desired.STOP, f"ada@one, {stopped_by(operation)}")
         return name
 
-    def carry_out(self, **during) -> Operation:
+    def carry_out(self, verb="failover", **during) -> Operation:
         """Carry the steps out; ``during`` says what else a step does."""
 
         def work(name):
@@ -43,13 +45,14 @@ class Stage:
             return carry
 
         operator = Operator(self.flow, self.store, self.said.append)
-        operator.take("failover", {})
+        operator.take(verb, {})
         return operator.carry_out(STEPS, {each.name: work(each.name) for each in STEPS})
 
 
 @pytest.fixture
 def stage(monkeypatch) -> Stage:
     monkeypatch.setattr(operators, "WATCH_S", 0.0)
+    monkeypatch.setattr(step_retry, "_PAUSE", wait_none())
     return Stage()
 
 
@@ -96,3 +99,36 @@ def test_a_drill_that_was_killed_is_not_continued_under_a_name_of_its_own(stage)
     assert (again.flow, again.turn) == ("a drill", 2)
     assert Operator(stage.flow, stage.store, print).last() is None
     assert Operator(stage.flow, stage.store, print).take("switchover", {}).turn == 1
+
+
+def failing(*errors):
+    left = list(errors)
+
+    def fail():
+        if left:
+            raise left.pop(0)
+
+    return fail
+
+
+def test_a_step_is_tried_again_while_a_cluster_does_not_answer(stage):
+    late = ClusterUnavailable("connecting to b:9092: timed out")
+    done = stage.carry_out(fence=failing(late, late))
+    assert (done.state, stage.did) == ("done", ["stop", "fence", "open target"])
+    assert stage.said.count("  connecting to b:9092: timed out; the step is tried again") == 2
+
+
+@pytest.mark.parametrize(
+    ("verb", "errors", "tries"),
+    [
+        ("failover", [ClusterUnavailable("gone")] * 9, 5),
+        ("failover", [WrongCluster("another one")], 1),
+        ("failover", [ClusterRejected("not allowed")], 1),
+        ("drill", [ClusterUnavailable("gone")], 1),
+    ],
+)
+def test_a_step_that_does_not_succeed_ends_the_procedure(stage, verb, errors, tries):
+    fail, called = failing(*errors), []
+    with pytest.raises(type(errors[0])):
+        stage.carry_out(verb, fence=lambda: (called.append(1), fail()))
+    assert (len(called), stage.did) == (tries, ["stop"])
