@@ -33,7 +33,7 @@ from orchestration.services.launcher import Launcher
 from replication.config.load import load_config
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from support.hook import Hook
     from support.prometheus import Scrape
@@ -82,21 +82,27 @@ class FiveViews:
         self._instance.dispose()
 
     def seconds_until(
-        self, view: str, since: float, is_so: Callable[[Any], bool], limit_s: float
-    ) -> float | None:
-        """Return after how many seconds a view said so; None: not within the limit."""
+        self,
+        since: float,
+        is_so: Mapping[str, Callable[[Any], bool]],
+        come_s: float,
+        agree_s: float,
+    ) -> dict[str, float | None]:
+        """Return after how many seconds each view said so; None: not in time.
+
+        The first one within ``come_s``, the others within ``agree_s`` after it.
+        """
         while True:
-            is_over = time.monotonic() > since + limit_s
-            for each in [e for e in self._readings[view] if e.at >= since]:
-                if is_so(each.said):
-                    return each.until - since
-            if is_over:
-                return None
+            took = {view: self._first(view, since, said) for view, said in is_so.items()}
+            known = [each for each in took.values() if each is not None]
+            limit_s = min(known) + agree_s if known else come_s
+            if len(known) == len(took) or time.monotonic() > since + limit_s:
+                return {v: s if s is None or s <= limit_s else None for v, s in took.items()}
             time.sleep(0.1)
 
-    def first_asked(self, view: str, is_so: Callable[[Any], bool]) -> float:
-        """Return when a view was asked that said so first."""
-        return next(each.at for each in self._readings[view] if is_so(each.said))
+    def _first(self, view: str, since: float, is_so: Callable[[Any], bool]) -> float | None:
+        asked = (each for each in tuple(self._readings[view]) if each.at >= since)
+        return next((each.until - since for each in asked if is_so(each.said)), None)
 
     def last(self, view: str) -> Any:
         return self._readings[view][-1].said
