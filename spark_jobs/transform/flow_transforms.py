@@ -37,21 +37,29 @@ class FlowTransforms:
         return bool(self.flow.transforms) and self._rules.of(topic) is not None
 
     def drive(self, plans: Sequence[PartitionPlan]) -> None:
-        """Transform these partitions of transformed topics from now on."""
+        """Transform these partitions of transformed topics from now on.
+
+        A run that was stopped and has not ended yet, in the middle of a batch, is replaced by the
+        next call after its end.
+        """
+        self._leave_ended()
         for number, transform in enumerate(self.flow.transforms):
             mine = {e.source: e for e in plans if self._rules.of(e.source.topic) is transform}
             if number not in self._runs and not mine:
                 continue
             if number not in self._runs:
                 self._runs[number] = _run(self.setting(), number, transform)
-            self._runs[number].drive(mine)
+            if not self._runs[number].stopping:
+                self._runs[number].drive(mine)
 
     def stop(self) -> None:
         """End every run after its batch; new runs begin with the next ``drive``."""
         for each in self._runs.values():
             each.stop()
-        if not self.alive:
-            self._runs.clear()
+        self._leave_ended()
+
+    def _leave_ended(self) -> None:
+        self._runs = {n: each for n, each in self._runs.items() if not each.stopping or each.alive}
 
     @property
     def alive(self) -> bool:

@@ -106,6 +106,11 @@ class TransformRun:
         return self._thread is not None and self._thread.is_alive()
 
     @property
+    def stopping(self) -> bool:
+        """Whether it was stopped; it may still be alive."""
+        return self._stopping.is_set()
+
+    @property
     def waiting(self) -> int:
         """How many of its partitions are not transformed now."""
         return len(self.reasons)
