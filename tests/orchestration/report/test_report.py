@@ -45,7 +45,7 @@ def another_topic(world, name):
 def test_a_look_adds_to_each_series_and_a_topic_that_comes_later_has_gaps_before(world):
     found = looked(
         world,
-        lambda: world.copy(records=3, end=10),
+        lambda: world.copy(records=3, end=10, age_s=5),
         lambda: another_topic(world, "late"),
         lambda: None,
     )
