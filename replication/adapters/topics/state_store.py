@@ -90,14 +90,28 @@ class StateStore:
         Raises ClusterRejected where an existing one would lose state (its cleanup.policy) or may
         not be created, ClusterUnavailable where the target does not answer.
         """
-        names = (*flow_topics(source), PRODUCERS_TOPIC)
-        missing = sorted(set(names) - self._admin.topic_names())
-        self._check({*names} - {*missing})
-        if missing:
+        names = {*flow_topics(source), PRODUCERS_TOPIC}
+        missing = names - self._admin.topic_names()
+        self._check(names - missing)
+        self._create(missing)
+        deadline = time.monotonic() + _PATIENCE_S
+        expected = {TopicPartition(name, 0) for name in names}
+        while leaderless := expected - set(self._admin.end_offsets(expected)):
+            if time.monotonic() > deadline:
+                first = min(leaderless)
+                raise ClusterUnavailable(
+                    f"preparing {first.topic} at {self._address}: it has no leader"
+                )
+            time.sleep(_POLL_S)
+            # One that was listed may have been deleted before. It asks for all metadata, too: else
+            # the client would keep "no leader".
+            self._create(names - self._admin.topic_names())
+
+    def _create(self, names: Collection[str]) -> None:
+        if names:
             replicas = self._replicas()
-            for name in missing:
+            for name in sorted(names):
                 self._admin.create_topic(name, 1, replicas, _CONFIGS)
-        self._await_leaders({TopicPartition(name, 0) for name in names})
 
     def _check(self, names: Iterable[str]) -> None:
         """Look at topics that are there; where their configs may not be seen they are trusted."""
@@ -266,17 +280,6 @@ class StateStore:
 
     def _replicas(self) -> int:
         return max(1, min(self._replication_factor, self._admin.broker_count()))
-
-    def _await_leaders(self, expected: set[TopicPartition]) -> None:
-        deadline = time.monotonic() + _PATIENCE_S
-        while missing := expected - set(self._admin.end_offsets(expected)):
-            if time.monotonic() > deadline:
-                first = min(missing)
-                raise ClusterUnavailable(
-                    f"preparing {first.topic} at {self._address}: it has no leader"
-                )
-            time.sleep(_POLL_S)
-            self._admin.topic_names()  # asks for all metadata: the client would keep "no leader"
 
 
 def _end(client: Mapping[str, Any], verify: Verify | None, producer: Producer) -> None:

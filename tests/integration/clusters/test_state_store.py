@@ -68,6 +68,22 @@ def test_bl_082_topics_that_somebody_else_made_are_used_unless_they_would_lose_s
     )
 
 
+def test_a_topic_that_is_deleted_after_it_was_listed_is_created_again(
+    store, client, source, monkeypatch
+):
+    topic, listed = anchors_topic(source), KafkaAdmin.topic_names
+
+    def listed_before_it_is_deleted(admin):
+        found = listed(admin)
+        monkeypatch.setattr(KafkaAdmin, "topic_names", listed)
+        admin.delete_topics([topic])
+        return found
+
+    monkeypatch.setattr(KafkaAdmin, "topic_names", listed_before_it_is_deleted)
+    store.ensure_topics(source)
+    assert topic in KafkaAdmin(client).topic_names()
+
+
 def test_the_newest_record_of_a_key_counts(store, source):
     topic = status_topic(source)
     first, last = FlowStatus("A->B", generation=1), FlowStatus("A->B", generation=2)
