@@ -176,7 +176,7 @@ def test_a_closed_port_is_named_within_the_time_given():
     began = time.monotonic()
     with pytest.raises(ClusterUnavailable) as caught:
         admin.topics()
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 9  # 10 s is what it waits for else
     assert str(caught.value) == (
         "listing the topics at 127.0.0.1:1: Connect to ipv4#127.0.0.1:1 failed: Connection refused"
     )
@@ -226,5 +226,5 @@ def test_a_client_that_nobody_holds_leaves_no_thread_and_no_connection(source_cl
         if inside:
             asyncio.run(drop(holders.pop()))
         holders.clear()
-    wait_for(lambda: threading.active_count() <= before[0], 30)
-    wait_for(lambda: psutil.Process().num_fds() <= before[1], 30)
+    wait_for(lambda: threading.active_count() <= before[0])
+    wait_for(lambda: psutil.Process().num_fds() <= before[1])

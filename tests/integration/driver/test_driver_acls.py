@@ -242,7 +242,7 @@ def test_bl_083_a_driver_with_the_needed_rights_lacks_nothing_and_only_reads_its
 
     guest.guards[0].allow_only((), "driver")  # READ alone would still imply DESCRIBE
     hidden = "not shown by the source any more: "
-    wait_for(lambda: hidden in guest.status().reason, 30)
+    wait_for(lambda: hidden in guest.status().reason)
     assert guest.status().state == FlowState.DEGRADED
     found = guest.state(status_topic(guest.alias)).values()
     absent = {each.topic: each.state for each in found if isinstance(each, AbsentTopic)}
@@ -250,4 +250,4 @@ def test_bl_083_a_driver_with_the_needed_rights_lacks_nothing_and_only_reads_its
     guest.grant()
     guest.produce(late, 100, seed=2)
     guest.await_state(FlowState.RUNNING, limit_s=30)
-    wait_for(lambda: guest.is_copied(late), 30)
+    wait_for(lambda: guest.is_copied(late))

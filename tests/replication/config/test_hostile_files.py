@@ -42,7 +42,7 @@ KAFKAS = re.compile(r"\$\{([^}:]*):(?:([^}]*):)?([^}:]*)\}")  # as Java's Config
 def in_time():
     began = time.monotonic()
     yield
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 60  # what it is to refuse would take years
 
 
 @pytest.fixture
