@@ -11,7 +11,7 @@ from replication.supervision.partition_states import as_wanted, needs_somebody
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from orchestration.flows.observe import FlowLook
+    from orchestration.flows.observation.flow_look import FlowLook
     from replication.settings.flow_settings import Flow
 
 _MOST = 50  # partitions at risk that are kept; a text shows fewer

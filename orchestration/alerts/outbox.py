@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from orchestration.alerts.alert import Alert
-from orchestration.flows.observe import in_time
+from orchestration.flows.observation.time_limit import in_time
 from replication.errors import EnvironmentProblem
 
 if TYPE_CHECKING:

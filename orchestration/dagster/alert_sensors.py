@@ -17,7 +17,7 @@ from orchestration.dagster.check_history import last_result
 from orchestration.dagster.check_results import checks_of
 from orchestration.dagster.failed_runs import failed_runs
 from orchestration.dagster.resources import IsthmusResource
-from orchestration.flows.observe import now_ms
+from orchestration.flows.observation.clock import now_ms
 from replication.errors import ConfigError
 from replication.settings.config import Config
 from replication.settings.flow_settings import Flow

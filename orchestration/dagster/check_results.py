@@ -15,7 +15,7 @@ from replication.verification.verified_age import verified_age
 
 if TYPE_CHECKING:
     from orchestration.dagster.reports import Report
-    from orchestration.flows.observe import FlowLook
+    from orchestration.flows.observation.flow_look import FlowLook
     from replication.settings.flow_settings import Flow
 from orchestration.dagster.report_metadata import figures_of
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from orchestration.dagster.reports import Report
-    from orchestration.flows.observe import FlowLook
+    from orchestration.flows.observation.flow_look import FlowLook
 from orchestration.dagster.check_results import (
     BATCH_CHECK,
     BEAT_CHECK,

@@ -11,7 +11,7 @@ from replication.supervision.lag import FlowLag, SlaVerdict, evaluate_sla
 from replication.supervision.recovery_point import RecoveryPoint, evaluate_slo
 
 if TYPE_CHECKING:
-    from orchestration.flows.observe import FlowLook
+    from orchestration.flows.observation.flow_look import FlowLook
     from replication.adapters.followed_file import Reading
 
 

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 import dagster as dg
 
 from orchestration.flows.clusters import KafkaClusters
-from orchestration.flows.observe import FlowLook, LagWatch, in_time, look_here
+from orchestration.flows.observation.lag_watch import LagWatch
+from orchestration.flows.observation.observe import look_here
+from orchestration.flows.observation.time_limit import in_time
 from orchestration.services.home import Home
 from orchestration.services.launcher import Launcher
 from replication.adapters.followed_file import FollowedFile
@@ -21,7 +23,8 @@ from replication.supervision.driver_supervision import applications
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from orchestration.flows.observe import Clusters
+    from orchestration.flows.observation.clients import Clusters
+    from orchestration.flows.observation.flow_look import FlowLook
     from replication.adapters.followed_file import Reading
     from replication.client.admin import Clients
     from replication.settings.config import Config

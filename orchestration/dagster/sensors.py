@@ -18,7 +18,9 @@ from orchestration.dagster.observations.topics import Requests, refreshing
 from orchestration.dagster.report_events import Event, LastReported, events_of
 from orchestration.dagster.reports import Report, build_report
 from orchestration.dagster.resources import Isthmus, IsthmusResource
-from orchestration.flows.observe import FlowLook, Processes, now_ms
+from orchestration.flows.observation.clients import Processes
+from orchestration.flows.observation.clock import now_ms
+from orchestration.flows.observation.flow_look import FlowLook
 from orchestration.services.asset_names import slug
 from orchestration.services.launcher import Launcher
 from replication.adapters.followed_file import Reading

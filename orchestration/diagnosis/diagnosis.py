@@ -15,7 +15,7 @@ from orchestration.diagnosis.machine import judge_machine
 from orchestration.diagnosis.plans import judge_plan
 from orchestration.diagnosis.rights import examples, judge_rights
 from orchestration.diagnosis.topics import judge_topics
-from orchestration.flows.observe import in_time
+from orchestration.flows.observation.time_limit import in_time
 from orchestration.flows.plans import target_plans
 from replication.adapters.auth.client_config import to_kafka_python, user_of
 from replication.adapters.clients import KafkaClients

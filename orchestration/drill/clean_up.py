@@ -26,7 +26,7 @@ from replication.state import (
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from orchestration.flows.observe import Clusters
+    from orchestration.flows.observation.clients import Clusters
     from replication.settings.config import Config
     from replication.settings.flow_settings import Flow
     from replication.state.drill_names import DrillNames

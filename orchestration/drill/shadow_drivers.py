@@ -21,7 +21,7 @@ from replication.supervision.driver_supervision import Application, applications
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from orchestration.flows.observe import Clusters
+    from orchestration.flows.observation.clients import Clusters
     from replication.settings.config import Config
 
 _LOOK_S = 0.5

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from orchestration.drill.canary_topic import CanaryTopic, SteadyWriter
 from orchestration.failback.failback import Failback
 from orchestration.flows.intents import write_intent
-from orchestration.flows.observe import look_at, now_ms
+from orchestration.flows.observation.clock import now_ms
+from orchestration.flows.observation.observe import look_at
 from orchestration.recovery.failover import Failover
 from orchestration.recovery.flow_operation import opened
 from replication.errors import ClusterRejected

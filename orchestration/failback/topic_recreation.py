@@ -15,7 +15,7 @@ from orchestration.failback.new_topics import NewTopics
 from orchestration.failback.objections import Objections
 from orchestration.failback.tail_export import export_tail
 from orchestration.flows.intents import write_intent
-from orchestration.flows.observe import now_ms
+from orchestration.flows.observation.clock import now_ms
 from orchestration.recovery.flow_operation import require_committed
 from replication.adapters.clients import KafkaClients
 from replication.client.admin import TopicInfo

@@ -10,8 +10,7 @@
 ``group_rows``: Group offsets as rows: compared, exported and imported as JSON or CSV
 ``intents``: Writes a flow's desired state (run, pause, stop), which supervisor and driver follow
 ``names``: Refuses a name that exists nowhere, and says which ones are near
-``observe``: Reads a flow's desired state, driver status, anchors and end offsets from its
-    clusters
+``observation``: Looks at one flow, at what its clusters and this host say of it: a room of its own
 ``older_settings``: Which drivers run by other settings than a file has now: an operator who reads
     it should know
 ``plans``: The plans of a file's targets, read from the clusters; those that do not answer are

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from orchestration.flows.observe import look_here
+from orchestration.flows.observation.observe import look_here
 from replication.errors import ClusterRejected, ClusterUnavailable, FlowTaken
 from replication.model import Desired, FlowState, TopicPartition
 from replication.supervision.batch_run import copied_records
@@ -15,7 +15,8 @@ from replication.supervision.health import has_driver
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from orchestration.flows.observe import Clusters, FlowLook
+    from orchestration.flows.observation.clients import Clusters
+    from orchestration.flows.observation.flow_look import FlowLook
     from orchestration.services.launcher import Launcher
     from replication.settings.flow_settings import Flow
     from replication.state import Anchor

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from orchestration.flows.observe import in_time
+from orchestration.flows.observation.time_limit import in_time
 from replication.errors import ReplicationError
 
 if TYPE_CHECKING:

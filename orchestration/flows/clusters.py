@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from orchestration.flows.observe import Ends, Store
+    from orchestration.flows.observation.clients import Ends, Store
     from replication.adapters.admin.kafka_admin import KafkaAdmin
     from replication.adapters.topics.state_store import StateStore
     from replication.adapters.topics.state_tail import StateTail
@@ -33,7 +33,7 @@ BUSY_S = 12.0  # a little longer than one call can take
 
 
 class KafkaClusters:
-    """The real clusters; implements ``observe.Clusters``. ``require``: as for KafkaClients."""
+    """The real clusters of a file; a look asks them. ``require``: as for KafkaClients."""
 
     def __init__(self, require: Callable[[str], None] = lambda _: None) -> None:
         self._require = require

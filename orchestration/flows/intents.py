@@ -6,7 +6,7 @@ import socket
 from typing import TYPE_CHECKING
 
 from orchestration.flows.names import require_name
-from orchestration.flows.observe import now_ms
+from orchestration.flows.observation.clock import now_ms
 from replication.adapters.local.user import user_name
 from replication.errors import ClusterRejected
 from replication.model import Desired
@@ -16,7 +16,7 @@ from replication.state import Intent, Operation, status_topic
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from orchestration.flows.observe import Clusters, Store
+    from orchestration.flows.observation.clients import Clusters, Store
     from replication.settings.config import Config
     from replication.settings.flow_settings import Flow
 

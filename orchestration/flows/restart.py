@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from orchestration.flows.intents import write_intent
-from orchestration.flows.observe import look_here
+from orchestration.flows.observation.observe import look_here
 from replication.errors import ClusterRejected, ClusterUnavailable, EnvironmentProblem
 from replication.model import Desired, FlowState
 from replication.supervision.health import has_driver, is_alive
@@ -15,7 +15,8 @@ from replication.supervision.health import has_driver, is_alive
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from orchestration.flows.observe import Clusters, FlowLook, Processes
+    from orchestration.flows.observation.clients import Clusters, Processes
+    from orchestration.flows.observation.flow_look import FlowLook
     from replication.settings.flow_settings import Flow
     from replication.supervision.driver_supervision import Application
 

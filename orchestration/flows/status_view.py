@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from orchestration.flows.answers import Answers
 from orchestration.flows.clusters import KafkaClusters
-from orchestration.flows.observe import FlowLook, LagWatch, in_time, look_here, now_ms
+from orchestration.flows.observation.clock import now_ms
+from orchestration.flows.observation.lag_watch import LagWatch
+from orchestration.flows.observation.observe import look_here
+from orchestration.flows.observation.time_limit import in_time
 from replication.config.changes import is_same
 from replication.model import TopicPartition
 from replication.supervision.driver_supervision import applications
@@ -19,7 +22,8 @@ from replication.supervision.recovery_point import RecoveryPoint
 from replication.supervision.settings_check import is_older
 
 if TYPE_CHECKING:
-    from orchestration.flows.observe import Clusters
+    from orchestration.flows.observation.clients import Clusters
+    from orchestration.flows.observation.flow_look import FlowLook
     from orchestration.services.launcher import Launcher
     from replication.adapters.followed_file import FollowedFile, Reading
     from replication.settings.config import Config

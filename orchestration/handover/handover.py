@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from orchestration.flows.intents import write_intent
-from orchestration.flows.observe import look_at, now_ms
+from orchestration.flows.observation.clock import now_ms
+from orchestration.flows.observation.observe import look_at
 from orchestration.handover.mm2_snapshot import Mm2Activity, Mm2Snapshot
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.auth.client_config import to_librdkafka
@@ -27,7 +28,8 @@ from replication.state import anchors_topic
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from orchestration.flows.observe import Clusters, FlowLook
+    from orchestration.flows.observation.clients import Clusters
+    from orchestration.flows.observation.flow_look import FlowLook
     from replication.mm2.takeover import Step
     from replication.settings.config import Config
     from replication.settings.flow_settings import Flow

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from orchestration.flows.observe import look_at
+from orchestration.flows.observation.observe import look_at
 from orchestration.recovery.flow_operation import FlowOperation
 from orchestration.recovery.group_actions import group_actions, on_target
 from orchestration.recovery.report import FailoverReport
@@ -30,7 +30,7 @@ from replication.supervision.recovery_point import (
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from orchestration.flows.observe import FlowLook
+    from orchestration.flows.observation.flow_look import FlowLook
     from replication.recovery.procedure import StepPlan
     from replication.state import Operation, ProvenPosition
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from orchestration.flows.batch_run import BatchRunner
 from orchestration.flows.intents import signature, write_intent
-from orchestration.flows.observe import now_ms
+from orchestration.flows.observation.clock import now_ms
 from orchestration.recovery.copy_completion import wait_until_copied
 from orchestration.recovery.operator import Operator
 from orchestration.services.home import home
@@ -45,7 +45,7 @@ from replication.supervision.driver_supervision import applications
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from orchestration.flows.observe import Clusters
+    from orchestration.flows.observation.clients import Clusters
     from orchestration.services.home import Home
     from replication.adapters.offset_reader import OffsetReader
     from replication.offsets.consumer_groups import CommitGroup

@@ -9,7 +9,7 @@ from replication.state import ClusterIds, status_topic
 from replication.supervision.driver_supervision import applications
 
 if TYPE_CHECKING:
-    from orchestration.flows.observe import Clusters, Processes
+    from orchestration.flows.observation.clients import Clusters, Processes
     from replication.settings.config import Config
     from replication.settings.flow_settings import Flow
 

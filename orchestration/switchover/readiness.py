@@ -11,7 +11,7 @@ from replication.supervision.health import has_driver
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from orchestration.flows.observe import FlowLook
+    from orchestration.flows.observation.flow_look import FlowLook
 
 _SHOWN = 5  # partitions
 

@@ -19,7 +19,7 @@ from replication.recovery.source_writers import SourceWriters
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from orchestration.flows.observe import Clusters
+    from orchestration.flows.observation.clients import Clusters
     from replication.adapters.offset_reader import OffsetReader
     from replication.model import TopicPartition
     from replication.offsets.group_sync import GroupSync

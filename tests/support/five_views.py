@@ -24,7 +24,7 @@ from orchestration.dagster.checks import build_flow_checks
 from orchestration.dagster.observations.topics import COPIED_CHECK
 from orchestration.dagster.resources import Isthmus
 from orchestration.dagster.sensors import supervisor
-from orchestration.flows.observe import now_ms
+from orchestration.flows.observation.clock import now_ms
 from orchestration.flows.status_view import StatusView, as_data
 from orchestration.report.flow_history import FlowHistory
 from orchestration.report.page import page

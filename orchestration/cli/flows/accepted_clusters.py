@@ -8,13 +8,13 @@ import typer
 
 from orchestration.flows.answers import answering_flows
 from orchestration.flows.intents import signature
-from orchestration.flows.observe import now_ms
+from orchestration.flows.observation.clock import now_ms
 from replication.client.cluster_ids import FlowClusters, require_clusters
 from replication.errors import ConfigError
 from replication.state import ClusterIds, status_topic
 
 if TYPE_CHECKING:
-    from orchestration.flows.observe import Clusters
+    from orchestration.flows.observation.clients import Clusters
     from replication.settings.config import Config
 
 ACCEPT: Final = "accept"

@@ -17,7 +17,8 @@ from orchestration.flows.answers import answering_flows
 from orchestration.flows.clusters import KafkaClusters, read_config
 from orchestration.flows.intents import signature
 from orchestration.flows.names import require_name
-from orchestration.flows.observe import look_at, now_ms
+from orchestration.flows.observation.clock import now_ms
+from orchestration.flows.observation.observe import look_at
 from replication.errors import ClusterUnavailable
 from replication.model import ABSENT, FlowState, PartitionState
 from replication.naming.name_changes import name_changes
@@ -37,7 +38,8 @@ from replication.supervision.partition_states import describe_loss
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from orchestration.flows.observe import Clusters, FlowLook
+    from orchestration.flows.observation.clients import Clusters
+    from orchestration.flows.observation.flow_look import FlowLook
     from replication.naming.name_changes import Changes
     from replication.settings.config import Config
     from replication.settings.flow_settings import Flow

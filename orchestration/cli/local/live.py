@@ -12,7 +12,7 @@ from rich.live import Live
 from orchestration.cli.flows.table import duration, render
 from orchestration.cli.screen.pipes import drop_unread
 from orchestration.cli.screen.stage import Stage, stage
-from orchestration.flows.observe import now_ms
+from orchestration.flows.observation.clock import now_ms
 from orchestration.services.home import home
 from replication.errors import EnvironmentProblem
 from replication.model import FlowState

@@ -13,7 +13,7 @@ from orchestration.cli.flows.flow_options import File  # noqa: TC001 - Typer rea
 from orchestration.cli.screen.console import console
 from orchestration.flows.answers import answering_flows
 from orchestration.flows.clusters import KafkaClusters, read_config
-from orchestration.flows.observe import now_ms
+from orchestration.flows.observation.clock import now_ms
 from orchestration.flows.status_view import StatusView
 from orchestration.report.event_log import open_history, stored_samples
 from orchestration.report.flow_history import FlowHistory
@@ -28,7 +28,7 @@ from replication.state import Drill, status_topic
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from orchestration.flows.observe import Clusters
+    from orchestration.flows.observation.clients import Clusters
     from orchestration.services.home import Home
     from replication.settings.flow_settings import Flow
 

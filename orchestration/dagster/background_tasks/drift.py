@@ -16,7 +16,7 @@ import dagster as dg
 
 from orchestration.dagster.background_tasks.task_assets import desired_state, task_key
 from orchestration.dagster.check_history import last_result
-from orchestration.flows.observe import in_time
+from orchestration.flows.observation.time_limit import in_time
 from replication.errors import ReplicationError
 from replication.model import Desired
 

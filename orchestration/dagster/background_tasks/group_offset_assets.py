@@ -9,7 +9,7 @@ import dagster as dg
 
 from orchestration.dagster.background_tasks.task_assets import FlowTask, Report, task_key
 from orchestration.dagster.resources import IsthmusResource  # noqa: TC001 - Dagster reads the annotations
-from orchestration.flows.observe import now_ms
+from orchestration.flows.observation.clock import now_ms
 from replication.offsets.consumer_groups import CommitGroup, explain_group
 from replication.offsets.sync_round import summary
 from replication.state import TaskReport, status_topic

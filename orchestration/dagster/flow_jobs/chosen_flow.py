@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from orchestration.dagster.resources import Isthmus
-    from orchestration.flows.observe import FlowLook
+    from orchestration.flows.observation.flow_look import FlowLook
     from replication.settings.config import Config
     from replication.settings.flow_settings import Flow
     from replication.supervision.driver_supervision import Application

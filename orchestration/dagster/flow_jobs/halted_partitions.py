@@ -10,7 +10,7 @@ from orchestration.dagster.flow_jobs.chosen_flow import Chosen, chosen, report_c
 from orchestration.dagster.resources import IsthmusResource
 from orchestration.flows.intents import signature
 from orchestration.flows.names import require_name
-from orchestration.flows.observe import now_ms
+from orchestration.flows.observation.clock import now_ms
 from replication.errors import ClusterUnavailable
 from replication.settings.state_policies import CHOICES
 from replication.state import Anchor, status_topic

@@ -5,7 +5,7 @@ import dagster as dg
 from orchestration.dagster.flow_jobs.chosen_flow import chosen, report_change
 from orchestration.dagster.jobs import APPLICATION_TAG, start_application
 from orchestration.dagster.resources import IsthmusResource
-from orchestration.flows.observe import FlowLook
+from orchestration.flows.observation.flow_look import FlowLook
 from orchestration.services.asset_names import slug
 from replication.errors import ClusterRejected
 from replication.model import Desired

@@ -16,7 +16,7 @@ from orchestration.dagster.observations.clusters import (
 )
 from orchestration.dagster.resources import IsthmusResource
 from orchestration.flows.cluster_overview import cluster_overviews
-from orchestration.flows.observe import now_ms
+from orchestration.flows.observation.clock import now_ms
 from replication.settings.config import Cluster, Config
 
 

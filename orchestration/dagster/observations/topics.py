@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from orchestration.dagster.reports import Report
-    from orchestration.flows.observe import FlowLook
+    from orchestration.flows.observation.flow_look import FlowLook
     from replication.state import Anchor
 
 EVENTS_MAX = 50  # of a tick, which an event delays by 30 ms; the rest comes with the next ones

@@ -8,7 +8,7 @@ from support.fake_flows import World
 
 from orchestration.cli.flows import resolve as module
 from orchestration.flows.answers import Answers
-from orchestration.flows.observe import look_at
+from orchestration.flows.observation.observe import look_at
 from replication.config.load import load_config
 from replication.model import PartitionState
 from replication.state import AbsentTopic, Anchor, ClusterIds, Decision, NameDecision

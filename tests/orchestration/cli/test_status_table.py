@@ -15,7 +15,7 @@ from support.fake_flows import World
 from orchestration.cli.flows.status import unwell
 from orchestration.cli.flows.table import render
 from orchestration.cli.local.live import _line
-from orchestration.flows.observe import FlowLook
+from orchestration.flows.observation.flow_look import FlowLook
 from orchestration.flows.status_view import FlowView, StatusView, TopicView, as_data
 from replication.model import Desired, TopicPartition
 from replication.settings.flow_settings import Flow, FlowClients

@@ -23,7 +23,7 @@ from orchestration.dagster.assets import stream_key
 from orchestration.dagster.check_results import CHECKS
 from orchestration.dagster.lineage import build_assets
 from orchestration.dagster.sensors import APPLICATION_TAG, supervisor
-from orchestration.flows.observe import now_ms
+from orchestration.flows.observation.clock import now_ms
 from replication.settings.mm2_settings import GroupSettings
 from replication.state import (
     AbsentTopic,

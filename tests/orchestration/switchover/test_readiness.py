@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from support.builders import a_flow
 
-from orchestration.flows.observe import FlowLook
+from orchestration.flows.observation.flow_look import FlowLook
 from orchestration.switchover.readiness import halted_by_denial, problems
 from orchestration.switchover.report import still_writing
 from replication.model import Desired, FlowState, PartitionState, TopicPartition

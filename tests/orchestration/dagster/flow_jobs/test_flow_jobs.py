@@ -12,7 +12,7 @@ from orchestration.dagster.assets import stream_key
 from orchestration.dagster.flow_jobs import desired_state
 from orchestration.dagster.flow_jobs.job_list import flow_jobs
 from orchestration.dagster.flow_jobs.recovery_jobs import WhichFailback, WhichSwitchover
-from orchestration.flows.observe import now_ms
+from orchestration.flows.observation.clock import now_ms
 from replication.model import PartitionState
 from replication.recovery.switchover import SwitchoverOptions
 from replication.state import Anchor, Decision, Intent, anchors_topic, status_topic

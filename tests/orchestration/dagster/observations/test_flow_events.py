@@ -15,7 +15,7 @@ from orchestration.dagster.assets import topic_key, topics_key
 from orchestration.dagster.background_tasks.task_assets import task_key
 from orchestration.dagster.observations import topics
 from orchestration.dagster.sensors import supervisor
-from orchestration.flows.observe import now_ms
+from orchestration.flows.observation.clock import now_ms
 from replication.model import PartitionState, TopicPartition
 from replication.settings.mm2_settings import GroupSettings
 from replication.state import Anchor, Intent, TaskReport, anchors_topic, status_topic

@@ -7,14 +7,13 @@ import socket
 import subprocess
 import sys
 from dataclasses import replace
-from datetime import timedelta
 
 import pytest
 from support.builders import a_config, a_flow
 from support.fake_flows import World
 
-from orchestration.flows import observe
-from orchestration.flows.observe import LagWatch, look_at, look_here, now_ms
+from orchestration.flows.observation.clock import now_ms
+from orchestration.flows.observation.observe import look_at, look_here
 from replication.model import ABSENT, Desired, PartitionState
 from replication.state import (
     AbsentTopic,
@@ -27,7 +26,6 @@ from replication.state import (
     status_topic,
 )
 from replication.supervision.driver_supervision import applications
-from replication.supervision.lag import evaluate_sla
 
 
 @pytest.mark.parametrize("state", sorted(ABSENT))
@@ -58,33 +56,6 @@ def test_a_driver_of_another_state_directory_of_this_host_is_known_by_its_proces
     world.copy(records=100, end=100)
     world.target.write(status_topic("A"), status)
     assert look_at(world.config.flows[0], world).health.state == state
-
-
-@pytest.mark.parametrize("side", ["source", "target"])
-def test_bl_229_lag_is_not_known_while_a_cluster_is_silent_and_counts_from_the_cut_on(
-    side, monkeypatch
-):
-    world = World(a_config())
-    world.copy(records=100, end=100, age_s=600)
-    flow, watch, now = world.config.flows[0], LagWatch(), now_ms()
-    monkeypatch.setattr(observe, "now_ms", lambda: now)
-    seen = watch.lag(look_at(flow, world))
-    assert (seen.records, seen.seconds) == (0, 0.0)
-    cut, silent = now, world.origin if side == "source" else world.target
-    silent.silent = True
-    world.origin.ends = dict.fromkeys(world.origin.ends, 150)
-    for _ in range(3):
-        now += 40_000
-        look = look_at(flow, world)
-        lag = watch.lag(look)
-        assert (lag.seconds, lag.unknown_since_ms) == (None, cut)
-        verdict = evaluate_sla(lag, timedelta(seconds=60), look.up_s, look.silence)
-        assert verdict.passed is (now - cut < 60_000)
-        assert f"{lag.unknown_since}: {side} cluster" in verdict.reason
-        assert ": 0.0 s behind" not in verdict.reason
-    silent.silent = False
-    lag = watch.lag(look_at(flow, world))
-    assert (lag.records, lag.seconds) == (50, 120.0)
 
 
 def test_bl_223_a_source_that_is_another_cluster_is_a_state_and_its_ends_are_not_used():

@@ -1,0 +1,179 @@
+"""Reads a flow's desired state, driver status, anchors and end offsets from its clusters.
+
+Reads only. A cluster that does not answer is part of the result, not an error: a tick that cannot
+read the target must report that instead of taking a silent cluster for a dead driver.
+"""
+
+from __future__ import annotations
+
+import socket
+from typing import TYPE_CHECKING
+
+from orchestration.flows.observation.clock import now_ms
+from orchestration.flows.observation.flow_look import FlowLook
+from orchestration.flows.observation.flow_records import (
+    absent_topics,
+    anchors_of,
+    good_drill,
+    group_positions,
+    losses_of,
+    operations,
+    task_reports,
+)
+from replication.adapters.local.processes import began
+from replication.client.cluster_ids import FlowClusters, known_ids, stored_ids
+from replication.errors import ReplicationError, WrongCluster
+from replication.model import ABSENT, Desired, TopicPartition
+from replication.recovery.procedure import newest, open_since
+from replication.recovery.procedure import standing as standing_of
+from replication.state import (
+    Anchor,
+    BatchRun,
+    ClusterIds,
+    FlowStatus,
+    GroupPositions,
+    Intent,
+    Stored,
+    Verification,
+    anchors_topic,
+    offsets_topic,
+    status_topic,
+)
+from replication.supervision.health import Seen
+from replication.supervision.lag import standing, with_absent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from orchestration.flows.observation.clients import Clusters, Ends, Processes, Store
+    from replication.client.cluster_ids import Verify
+    from replication.settings.flow_settings import Flow
+    from replication.supervision.driver_supervision import Application
+
+
+def look_at(
+    flow: Flow,
+    clusters: Clusters,
+    *,
+    driver: bool = False,
+    stopped_ms: int = 0,
+    local: ClusterIds | None = None,
+) -> FlowLook:
+    """Look at one flow. ``driver``: whether a driver holds the lock of our state directory.
+
+    One that was started with another state directory of this host is known by its process.
+
+    ``stopped_ms``: when it was last stopped on purpose on this host; 0: it was not. ``local``: what
+    the state directory knows of its clusters. What another cluster says is left out.
+    """
+    target_silence = source_silence = None
+    wrong_cluster, known = "", FlowClusters(flow.name)
+    stored: list[Stored] = []
+    ends: Mapping[TopicPartition, int] = {}
+    try:
+        found = _read_target(flow, clusters.store(flow))
+        ids = stored_ids(flow.name, found) or ClusterIds(flow.name)
+        known.learn(known_ids(ids, local or ClusterIds(flow.name)))
+        _require_same(clusters.store(flow), known.verify_target)
+        stored = found
+    except WrongCluster as error:
+        wrong_cluster = target_silence = str(error)
+    except ReplicationError as error:
+        target_silence = f"target cluster {flow.target} did not answer ({error})"
+    anchors = with_absent(anchors_of(stored), absent_topics(stored))
+    try:
+        # Before the ends: a silent source is asked for one answer only, or the look takes too long.
+        _require_same(clusters.source(flow), known.verify_source)
+        ends = _read_source(flow, clusters, anchors)
+        anchors = standing(anchors, ends)
+    except WrongCluster as error:
+        wrong_cluster = wrong_cluster or str(error)
+        source_silence = str(error)
+    except ReplicationError as error:
+        source_silence = f"source cluster {flow.source} did not answer ({error})"
+    intent = next((each for each in stored if isinstance(each, Intent)), Intent(flow.name))
+    status = next((each for each in stored if isinstance(each, FlowStatus)), None)
+    last = newest(operations(stored), flow.name)
+    seen = Seen(
+        flow=flow.name,
+        host=socket.gethostname(),
+        now_ms=now_ms(),
+        desired=Desired(intent.desired),
+        desired_ms=intent.at_ms,
+        desired_by=intent.by,
+        status=status,
+        anchors=anchors,
+        absent=absent_topics(stored),
+        losses=losses_of(stored),
+        driver=driver or (status is not None and _runs_here(status)),
+        stopped_ms=stopped_ms,
+        source_silence=source_silence,
+        target_silence=target_silence,
+        wrong_cluster=wrong_cluster,
+        recovery=standing_of(last, flow.target),
+        open_since=open_since(last, flow.target),
+        is_batch=flow.is_batch,
+        run=next((each for each in stored if isinstance(each, BatchRun)), None),
+        batch_max_age=flow.batch_max_age,
+    )
+    return FlowLook(
+        flow,
+        seen,
+        ends,
+        task_reports(stored),
+        group_positions(flow, stored),
+        good_drill(stored),
+        next((each for each in stored if isinstance(each, Verification)), None),
+    )
+
+
+def _require_same(client: Store | Ends, verify: Verify) -> None:
+    """Raise WrongCluster if ``client`` has reached another cluster; the next look finds the way."""
+    try:
+        verify(client.cluster_id())
+    except WrongCluster:
+        client.reconnect()
+        raise
+
+
+def look_here(flow: Flow, app: Application, clusters: Clusters, processes: Processes) -> FlowLook:
+    """Look at one flow and at the processes of its application on this host."""
+    driver, stopped_ms = processes.driver_alive(app), processes.stopped_ms(app)
+    local = processes.cluster_ids(app, flow)
+    return look_at(flow, clusters, driver=driver, stopped_ms=stopped_ms, local=local)
+
+
+def _runs_here(status: FlowStatus) -> bool:
+    """Say whether the process that wrote ``status`` runs on this host."""
+    return status.host == socket.gethostname() and began(status.pid) is not None
+
+
+def _read_target(flow: Flow, store: Store) -> list[Stored]:
+    """Return the flow's own records; several flows may share a topic."""
+    topics = (status_topic(flow.source), anchors_topic(flow.source))
+    records = [each for topic in topics for each in store.read(topic).values()]
+    if flow.groups.sync:
+        records += store.read(offsets_topic(flow.source), GroupPositions).values()
+    return [each for each in records if getattr(each, "flow", None) == flow.name]
+
+
+def _read_source(
+    flow: Flow, clusters: Clusters, anchors: Iterable[Anchor]
+) -> Mapping[TopicPartition, int]:
+    """Return the end offsets, read after the anchors: so lag cannot be negative.
+
+    Not of topics that are not copied any more: they have no lag, and a request about one that our
+    user may not describe would fail for all.
+    """
+    partitions = [
+        TopicPartition(each.topic, each.partition) for each in anchors if each.state not in ABSENT
+    ]
+    source = clusters.source(flow)  # also without partitions: it may be known to be silent
+    ends = source.end_offsets(partitions) if partitions else {}
+    bounds = flow.copying.until_offsets  # a flow that ends there is not behind what comes later
+    return {each: min(end, _bound(bounds, each, end)) for each, end in ends.items()}
+
+
+def _bound(bounds: Mapping[str, Mapping[int, int]], where: TopicPartition, end: int) -> int:
+    named = bounds.get(where.topic)
+    return end if named is None else named.get(where.partition, 0)
