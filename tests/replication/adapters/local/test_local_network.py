@@ -1,5 +1,6 @@
 """Ports for local clusters."""
 
+import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -40,4 +41,4 @@ def test_another_process_does_not_get_them_either(monkeypatch):
     assert len(theirs) == len(ours) == 10
     assert not theirs & ours
     for each in local_network._given.values():
-        each.close()
+        os.close(each)
