@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
-from support.secured_broker import Guarded
+from support.brokers.secured_broker import Guarded
 
 from replication.adapters.local.local_kafka import LocalCluster
 

@@ -6,7 +6,7 @@ import time
 from array import array
 
 import pytest
-from support import kafka_records
+from support.records import kafka_records
 
 from bench.live import Live, Seen, Topic
 

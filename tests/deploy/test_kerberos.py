@@ -13,10 +13,10 @@ from contextlib import closing
 from importlib.util import find_spec
 
 import pytest
-from support import kafka_records
-from support.copier_flows import Flow, copy
-from support.kdc import REALM, Kdc, KerberosCluster
-from support.spark_driver import Application, wait_for
+from support.brokers.kdc import REALM, Kdc, KerberosCluster
+from support.flows.copier_flows import Flow, copy
+from support.flows.spark_driver import Application, wait_for
+from support.records import kafka_records
 
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.auth.client_config import to_librdkafka

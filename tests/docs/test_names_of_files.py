@@ -218,7 +218,8 @@ def test_a_name_that_leads_nowhere_is_found(tmp_path, text, gone):
 
 
 DOORS = [path for path in SOURCES if path.name == "__init__.py"]
-ROOMS = [path for path in DOORS if dotted(path).startswith(PRODUCT)]
+ROOMS = [path for path in DOORS if dotted(path).startswith((*PRODUCT, "tests.support"))]
+HELPERS = [path for path in ROOMS if dotted(path).startswith("tests.support.")]
 
 
 @pytest.mark.parametrize("door", ROOMS, ids=dotted)
@@ -227,6 +228,14 @@ def test_a_front_door_lists_each_file_of_its_room_and_says_what_it_may_import(do
     rooms = {path.parent.name for path in door.parent.glob("*/__init__.py")}
     assert files | rooms == set(listed(door)), "run over the docstring of the room"
     assert "May import" in our_text(door)
+
+
+@pytest.mark.parametrize("door", HELPERS, ids=dotted)
+def test_a_room_of_helpers_imports_the_rooms_that_its_front_door_names(door):
+    text = "\n".join(path.read_text() for path in door.parent.glob("*.py"))
+    used = set(re.findall(r"^ *from support\.(\w+)", text, re.MULTILINE))
+    named = re.findall(r"``support\.(\w+)``", our_text(door).partition("May import")[2])
+    assert used - {door.parent.name} == set(named)
 
 
 @pytest.mark.parametrize("door", ROOMS, ids=dotted)

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from support import states_page
+from support.states import states_page
 
 from replication.model import AS_WANTED, FlowState, PartitionState
 from replication.supervision.partition_states import needs_somebody

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from support import kafka_records
+from support.records import kafka_records
 
 from orchestration.services.local_ports import free_port
 

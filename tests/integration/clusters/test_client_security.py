@@ -17,7 +17,7 @@ from confluent_kafka.admin import (
     ScramMechanism,
     UserScramCredentialUpsertion,
 )
-from support.certificate_stores import PASSWORD, identity, write_jks, write_pkcs12
+from support.security.certificate_stores import PASSWORD, identity, write_jks, write_pkcs12
 
 from replication.adapters.auth.client_config import to_kafka_python, to_librdkafka
 from replication.adapters.auth.oauth import UnsecuredTokenProvider

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from support.kafka_records import consume_all
+from support.records.kafka_records import consume_all
 from typer.testing import CliRunner
 
 from orchestration.cli.local.dev import app

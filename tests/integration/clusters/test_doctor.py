@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from support import kafka_records
-from support.command import run_command
+from support.flows.command import run_command
+from support.records import kafka_records
 
 from replication.client.acl_values import (
     CLUSTER,

@@ -14,8 +14,8 @@ import psutil
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
-from support.kafka_records import create_topic, produce, some_records
-from support.spark_driver import wait_for
+from support.flows.spark_driver import wait_for
+from support.records.kafka_records import create_topic, produce, some_records
 
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.admin.planned_cluster import PlannedCluster

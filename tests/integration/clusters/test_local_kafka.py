@@ -10,7 +10,7 @@ import sys
 
 import pytest
 from kafka.admin import KafkaAdminClient
-from support.kafka_records import consume_all, create_topic, produce, some_records
+from support.records.kafka_records import consume_all, create_topic, produce, some_records
 
 from chaos.proxy import Proxy
 from replication.adapters.local.local_kafka import LocalCluster

@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from support import kafka_records
-from support.copier_flows import Flow
+from support.flows.copier_flows import Flow
+from support.records import kafka_records
 
 from replication.adapters.local.broker_config import LOG4J2
 from replication.adapters.local.java import java

@@ -10,8 +10,8 @@ from dataclasses import replace
 
 import pytest
 from confluent_kafka import Producer
-from support import kafka_records
-from support.copier_flows import WAIT_S, Flow, copy
+from support.flows.copier_flows import WAIT_S, Flow, copy
+from support.records import kafka_records
 
 from replication.copier.fetch import fetch_response
 from replication.state import FlowStatus, status_topic

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from support import kafka_records
-from support.copier_flows import Flow, kill, start_unit
+from support.flows.copier_flows import Flow, kill, start_unit
+from support.records import kafka_records
 
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.client.acl_values import PREFIXED, TRANSACTIONAL_ID, Resource

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 
 import pytest
 from confluent_kafka.admin import AdminClient
-from support import kafka_records
-from support.broker_proxy import Proxies
-from support.copier_flows import Flow, feeding, kill, report_of, start_unit
+from support.flows.copier_flows import Flow, feeding, kill, report_of, start_unit
+from support.network.broker_proxy import Proxies
+from support.records import kafka_records
 
 from replication.model import TopicPartition
 

@@ -6,8 +6,8 @@ import random
 from dataclasses import replace
 
 import pytest
-from support import kafka_records
-from support.copier_flows import Flow, feeding, kill, linger
+from support.flows.copier_flows import Flow, feeding, kill, linger
+from support.records import kafka_records
 
 from replication.adapters.wire import connect
 from replication.copier.host import Host

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from support import kafka_records
-from support.copier_flows import Flow, copy, feeding
-from support.logins_cluster import MECHANISMS, PASSWORDS, USER, LoginsCluster, iam_files
-from support.spark_driver import Application, wait_for
+from support.brokers.logins_cluster import MECHANISMS, PASSWORDS, USER, LoginsCluster, iam_files
+from support.flows.copier_flows import Flow, copy, feeding
+from support.flows.spark_driver import Application, wait_for
+from support.records import kafka_records
 
 from replication.adapters.answers import silent_clusters
 from replication.adapters.secured.secret_file import PROVIDERS

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
-from support import kafka_records
-from support.copier_flows import Flow
+from support.flows.copier_flows import Flow
+from support.records import kafka_records
 
 from replication.adapters.wire import connect
 from replication.model import TopicPartition

@@ -8,11 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 
 import pytest
-from support import kafka_records
-from support.certificate_stores import identity
-from support.copier_flows import Flow, feeding
-from support.sasl_ssl_broker import SaslSslCluster, trust_store
-from support.spark_driver import Application, wait_for
+from support.brokers.sasl_ssl_broker import SaslSslCluster, trust_store
+from support.flows.copier_flows import Flow, feeding
+from support.flows.spark_driver import Application, wait_for
+from support.records import kafka_records
+from support.security.certificate_stores import identity
 
 from bench.threads import working
 from replication.adapters.admin.kafka_admin import KafkaAdmin

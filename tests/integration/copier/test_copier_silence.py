@@ -6,9 +6,9 @@ import time
 from urllib.parse import urlsplit
 
 import pytest
-from support import kafka_records
-from support.broker_proxy import Proxies
-from support.copier_flows import Flow, copy
+from support.flows.copier_flows import Flow, copy
+from support.network.broker_proxy import Proxies
+from support.records import kafka_records
 
 pytestmark = pytest.mark.integration
 

@@ -6,8 +6,8 @@ import time
 from dataclasses import replace
 
 import pytest
-from support import kafka_records
-from support.copier_flows import Flow
+from support.flows.copier_flows import Flow
+from support.records import kafka_records
 
 pytestmark = pytest.mark.integration
 

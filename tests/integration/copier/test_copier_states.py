@@ -16,8 +16,8 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 from crc32c import crc32c
-from support import kafka_records
-from support.copier_flows import Flow, kill, start_unit
+from support.flows.copier_flows import Flow, kill, start_unit
+from support.records import kafka_records
 
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.wire import connect

@@ -11,8 +11,8 @@ import pytest
 from kafka import KafkaAdminClient
 from kafka import TopicPartition as ClientPartition
 from kafka.admin import AbortTransactionSpec
-from support import kafka_records
-from support.copier_flows import WAIT_S, Flow, feeding, kill, report_of, start_unit
+from support.flows.copier_flows import WAIT_S, Flow, feeding, kill, report_of, start_unit
+from support.records import kafka_records
 
 from replication.model import Mode, PartitionPlan
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support import kafka_records
-from support.copier_flows import Flow
+from support.flows.copier_flows import Flow
+from support.records import kafka_records
 
 from orchestration.flows.comparison.compared_partition import TopicPair
 from orchestration.flows.comparison.topic_comparison import Options, compare_topics

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 
 import pytest
-from support import kafka_records
-from support.copier_flows import Flow
+from support.flows.copier_flows import Flow
+from support.records import kafka_records
 
 from replication.model import Choice, PartitionPlan
 from replication.settings.state_policies import Policies

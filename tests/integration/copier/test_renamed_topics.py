@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from support import kafka_records
-from support.builders import a_flow
-from support.copier_flows import WAIT_S, Flow, feeding, kill, start_unit
+from support.flows.copier_flows import WAIT_S, Flow, feeding, kill, start_unit
+from support.records import kafka_records
+from support.settings.configs import a_flow
 
 from replication.adapters.offset_reader import OffsetReader
 from replication.model import Mode, NameChange, PartitionPlan, TopicPartition

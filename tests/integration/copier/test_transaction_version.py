@@ -6,8 +6,8 @@ import subprocess
 from dataclasses import replace
 
 import pytest
-from support import kafka_records
-from support.copier_flows import Flow, feeding, kill, start_unit
+from support.flows.copier_flows import Flow, feeding, kill, start_unit
+from support.records import kafka_records
 
 from replication.adapters.local.kafka_jars import DEFAULT_VERSION, kafka_jars
 from replication.model import Mode, PartitionPlan

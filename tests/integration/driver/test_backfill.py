@@ -11,8 +11,8 @@ import threading
 from pathlib import Path
 
 import pytest
-from support import kafka_records
-from support.spark_driver import Application, wait_for
+from support.flows.spark_driver import Application, wait_for
+from support.records import kafka_records
 
 from replication.model import FlowState
 from replication.state import Anchor, anchors_topic

@@ -11,7 +11,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from support.spark_driver import Application, wait_for
+from support.flows.spark_driver import Application, wait_for
 
 from orchestration.services.home import Home
 from orchestration.services.launcher import Launcher

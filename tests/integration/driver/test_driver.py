@@ -16,10 +16,10 @@ from confluent_kafka.admin import (
     ConfigResource,
     ResourceType,
 )
-from support import kafka_records
-from support.otlp_endpoint import attributes, otlp_endpoint
-from support.own_surface import listens, open_to_others, reachable_ports, tree
-from support.spark_driver import Application, wait_for
+from support.flows.spark_driver import Application, wait_for
+from support.network.otlp_endpoint import attributes, otlp_endpoint
+from support.records import kafka_records
+from support.security.attack_surface import listens, open_to_others, reachable_ports, tree
 from typer.testing import CliRunner
 
 from orchestration.cli.main import app

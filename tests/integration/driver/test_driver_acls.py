@@ -9,11 +9,11 @@ import dagster as dg
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient
-from support import kafka_records
-from support.certificate_stores import identity, write_jks
-from support.planted_secrets import in_arguments, in_bytes, in_files, in_topics
-from support.secured_broker import PASSWORD
-from support.spark_driver import Application, wait_for
+from support.brokers.secured_broker import PASSWORD
+from support.flows.spark_driver import Application, wait_for
+from support.records import kafka_records
+from support.security.certificate_stores import identity, write_jks
+from support.security.planted_secrets import in_arguments, in_bytes, in_files, in_topics
 from typer.testing import CliRunner
 
 from orchestration.cli.main import app

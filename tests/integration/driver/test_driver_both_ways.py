@@ -11,8 +11,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
-from support import kafka_records
-from support.spark_driver import REPOSITORY, show, wait_for
+from support.flows.spark_driver import REPOSITORY, show, wait_for
+from support.records import kafka_records
 from typer.testing import CliRunner
 
 from orchestration.cli.main import app

@@ -8,8 +8,8 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
-from support import kafka_records
-from support.spark_driver import Application, wait_for
+from support.flows.spark_driver import Application, wait_for
+from support.records import kafka_records
 
 from replication.model import FlowState, PartitionState
 from replication.state import AbsentTopic, status_topic

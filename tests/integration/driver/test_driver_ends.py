@@ -9,8 +9,8 @@ import time
 from contextlib import closing
 
 import pytest
-from support import kafka_records
-from support.spark_driver import Application, wait_for
+from support.flows.spark_driver import Application, wait_for
+from support.records import kafka_records
 
 from replication.model import FlowState
 from spark_jobs.process.appdir import AppDir

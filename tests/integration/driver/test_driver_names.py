@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from confluent_kafka import KafkaException
-from support import kafka_records
-from support.spark_driver import Application, wait_for
+from support.flows.spark_driver import Application, wait_for
+from support.records import kafka_records
 from typer.testing import CliRunner
 
 from orchestration.cli.main import app

@@ -7,10 +7,10 @@ from contextlib import closing
 from decimal import Decimal
 
 import pytest
-from support import kafka_records
-from support.command import run_command
-from support.schema_registry import LOGIN, Registry
-from support.spark_driver import Application, wait_for
+from support.flows.command import run_command
+from support.flows.spark_driver import Application, wait_for
+from support.network.schema_registry import LOGIN, Registry
+from support.records import kafka_records
 
 from replication.model import FlowState
 from replication.state import Anchor, anchors_topic, dead_letters_topic

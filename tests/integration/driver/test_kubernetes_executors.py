@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from support.kubernetes_api import kubernetes
-from support.spark_driver import Application, wait_for
+from support.flows.spark_driver import Application, wait_for
+from support.network.kubernetes_api import kubernetes
 
 from replication.model import FlowState
 

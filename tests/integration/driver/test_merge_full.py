@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from support.spark_driver import REPOSITORY, show, wait_for
+from support.flows.spark_driver import REPOSITORY, show, wait_for
 from typer.testing import CliRunner
 
 from orchestration.cli.main import app

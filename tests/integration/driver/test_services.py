@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import psutil
 import pytest
-from support.own_surface import listens, open_to_others, reachable_ports, tree
+from support.security.attack_surface import listens, open_to_others, reachable_ports, tree
 
 from orchestration.services.home import Home, prepare
 from orchestration.services.keeper import (

@@ -7,7 +7,7 @@ import signal
 import subprocess
 
 import pytest
-from support.spark_driver import Application, wait_for
+from support.flows.spark_driver import Application, wait_for
 
 from replication.adapters.local.local_network import free_ports
 from replication.adapters.local.pyspark_home import pyspark_home

@@ -12,11 +12,11 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
-from support import states_page
-from support.five_views import VIEWS, FiveViews, flow_state, partition_state
-from support.hook import a_hook
-from support.secured_broker import Guarded
-from support.state_stage import STATES, StateStage
+from support.brokers.secured_broker import Guarded
+from support.network.webhook import a_hook
+from support.states import states_page
+from support.states.five_views import VIEWS, FiveViews, flow_state, partition_state
+from support.states.state_stage import STATES, StateStage
 
 from replication.model import AS_WANTED, Desired, FlowState, PartitionState
 

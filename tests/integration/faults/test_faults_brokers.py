@@ -6,8 +6,8 @@ import time
 
 import pytest
 from confluent_kafka.admin import AdminClient
-from support import kafka_records
-from support.copier_flows import Flow, feeding
+from support.flows.copier_flows import Flow, feeding
+from support.records import kafka_records
 
 from replication.model import TopicPartition
 

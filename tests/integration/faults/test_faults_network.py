@@ -6,9 +6,10 @@ import random
 import time
 
 import pytest
-from support import copier_flows, kafka_records
-from support.broker_proxy import Proxies
-from support.copier_flows import Flow, feeding, report_of, start_unit
+from support.flows import copier_flows
+from support.flows.copier_flows import Flow, feeding, report_of, start_unit
+from support.network.broker_proxy import Proxies
+from support.records import kafka_records
 
 from chaos.proxy import Weather
 from replication.adapters.admin.kafka_admin import KafkaAdmin

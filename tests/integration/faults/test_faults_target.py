@@ -11,8 +11,8 @@ from contextlib import contextmanager
 
 import pytest
 from confluent_kafka import Producer
-from support import kafka_records
-from support.copier_flows import Flow, feeding, kill, start_unit
+from support.flows.copier_flows import Flow, feeding, kill, start_unit
+from support.records import kafka_records
 
 from replication.adapters.local.broker_config import jvm_options
 from replication.adapters.local.java import java

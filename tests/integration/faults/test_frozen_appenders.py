@@ -7,8 +7,8 @@ import signal
 import time
 
 import pytest
-from support import kafka_records
-from support.copier_flows import Flow, feeding, kill, report_of, start_unit
+from support.flows.copier_flows import Flow, feeding, kill, report_of, start_unit
+from support.records import kafka_records
 
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.copier.produce.append_lease import LEASE_S

@@ -6,8 +6,8 @@ import shutil
 from contextlib import contextmanager
 
 import pytest
-from support import kafka_records
-from support.copier_flows import Flow
+from support.flows.copier_flows import Flow
+from support.records import kafka_records
 
 from replication.settings.state_policies import Policies
 from replication.state import Loss, anchors_topic

@@ -7,9 +7,14 @@ from contextlib import closing
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient
-from support import kafka_records, kafka_settings
-from support.mirrormaker import ask_mirror_client, start_checkpoint_connector, stop_mirrormaker
-from support.spark_driver import Application, wait_for
+from support.brokers.mirrormaker import (
+    ask_mirror_client,
+    start_checkpoint_connector,
+    stop_mirrormaker,
+)
+from support.flows.spark_driver import Application, wait_for
+from support.records import kafka_records
+from support.settings import kafka_settings
 
 from replication.adapters.topics.internal_topics import InternalTopics
 from replication.mm2.wire import Checkpoint, OffsetSync, parse_all

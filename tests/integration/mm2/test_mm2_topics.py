@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException, Producer
-from support import kafka_records
+from support.records import kafka_records
 
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.admin.kafka_errors import our_errors

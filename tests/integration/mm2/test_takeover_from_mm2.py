@@ -6,9 +6,14 @@ import threading
 from contextlib import contextmanager
 
 import pytest
-from support import kafka_records
-from support.mirrormaker import SETTINGS, kill_mirrormaker, start_mirrormaker, stop_mirrormaker
-from support.spark_driver import Application, wait_for
+from support.brokers.mirrormaker import (
+    SETTINGS,
+    kill_mirrormaker,
+    start_mirrormaker,
+    stop_mirrormaker,
+)
+from support.flows.spark_driver import Application, wait_for
+from support.records import kafka_records
 from typer.testing import CliRunner
 
 from bench.threads import working

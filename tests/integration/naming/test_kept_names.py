@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 from confluent_kafka.admin import AdminClient
-from support import kafka_records
-from support.kept_name_clusters import Mesh
-from support.mirrormaker import mirroring
-from support.spark_driver import wait_for
+from support.brokers.mirrormaker import mirroring
+from support.flows.kept_name_clusters import Mesh
+from support.flows.spark_driver import wait_for
+from support.records import kafka_records
 
 from replication.model import Mode
 from replication.state import PRODUCERS_TOPIC

@@ -5,10 +5,10 @@ from __future__ import annotations
 import uuid
 
 import pytest
-from support import kafka_records
-from support.builders import a_config, a_flow
-from support.memory_topics import StoredRecords
-from support.plan_clusters import right_clusters
+from support.fakes.memory_topics import StoredRecords
+from support.fakes.plan_clusters import right_clusters
+from support.records import kafka_records
+from support.settings.configs import a_config, a_flow
 
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.admin.planned_cluster import PlannedCluster

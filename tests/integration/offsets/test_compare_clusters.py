@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
-from support.copier_flows import Flow, feeding
-from support.kafka_records import (
+from support.flows.copier_flows import Flow, feeding
+from support.records.kafka_records import (
     consume_all,
     create_topic,
     delete_records,

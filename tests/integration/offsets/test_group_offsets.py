@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import AdminClient
-from support import kafka_records
-from support.command import run_command
-from support.copier_flows import Flow, kill, start_unit
+from support.flows.command import run_command
+from support.flows.copier_flows import Flow, kill, start_unit
+from support.records import kafka_records
 
 from replication.adapters.mm2_writers import position_of
 from replication.adapters.offset_reader import GroupSyncs, opened_sync

@@ -6,10 +6,10 @@ import random
 
 import pytest
 from confluent_kafka import Producer
-from support import kafka_records
-from support.command import run_command
-from support.copier_flows import Flow, kill, start_unit
-from support.kept_name_clusters import Mesh
+from support.flows.command import run_command
+from support.flows.copier_flows import Flow, kill, start_unit
+from support.flows.kept_name_clusters import Mesh
+from support.records import kafka_records
 
 from replication.adapters.offset_reader import OffsetReader
 from replication.config.load import load_config

@@ -10,10 +10,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
-from support.command import run_command
-from support.copier_flows import Flow, feeding
-from support.kafka_records import create_topic, delete_records, produce, some_records
-from support.spark_driver import REPOSITORY
+from support.flows.command import run_command
+from support.flows.copier_flows import Flow, feeding
+from support.flows.spark_driver import REPOSITORY
+from support.records.kafka_records import create_topic, delete_records, produce, some_records
 
 from orchestration.cli.flows import verify as command
 from replication.adapters.offset_reader import OffsetReader

@@ -8,8 +8,9 @@ import sys
 from dataclasses import replace
 
 import pytest
-from support import copier_flows, kafka_records
-from support.kafka_records import consume_all
+from support.flows import copier_flows
+from support.records import kafka_records
+from support.records.kafka_records import consume_all
 
 from replication.adapters.auth.client_config import to_librdkafka
 from replication.adapters.clients import KafkaClients

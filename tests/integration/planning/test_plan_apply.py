@@ -7,8 +7,8 @@ import warnings
 
 import dagster as dg
 import pytest
-from support import kafka_records
-from support.command import run_command
+from support.flows.command import run_command
+from support.records import kafka_records
 
 from orchestration.services.asset_names import slug
 from replication.adapters.admin.kafka_admin import KafkaAdmin

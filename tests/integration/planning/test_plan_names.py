@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from support import kafka_records
-from support.copier_flows import Flow
+from support.flows.copier_flows import Flow
+from support.records import kafka_records
 from typer.testing import CliRunner
 
 from orchestration.cli.main import app

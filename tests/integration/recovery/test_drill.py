@@ -7,9 +7,9 @@ from pathlib import Path
 
 import psutil
 import pytest
-from support import kafka_records
-from support.command import run_command
-from support.killed_operator import killed_at
+from support.flows.command import run_command
+from support.flows.killed_operator import killed_at
+from support.records import kafka_records
 
 from orchestration.services.home import HOME_VARIABLE
 from replication.adapters.admin.kafka_admin import KafkaAdmin

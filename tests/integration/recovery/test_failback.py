@@ -7,11 +7,11 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
-from support.command import run_command
-from support.killed_operator import killed_run
-from support.returned_source import QUICK, Return
-from support.spark_driver import killable_driver
-from support.unit_driver import driven
+from support.flows.command import run_command
+from support.flows.killed_operator import killed_run
+from support.flows.returned_source import QUICK, Return
+from support.flows.spark_driver import killable_driver
+from support.flows.unit_driver import driven
 
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.model import TopicPartition

@@ -15,11 +15,11 @@ from typing import NamedTuple
 import pytest
 from confluent_kafka import Consumer
 from confluent_kafka import TopicPartition as ClientPartition
-from support import kafka_records
-from support.command import run_command
-from support.copier_flows import Flow, kill, report_of, start_unit
-from support.killed_operator import killed_at
-from support.spark_driver import REPOSITORY, wait_for
+from support.flows.command import run_command
+from support.flows.copier_flows import Flow, kill, report_of, start_unit
+from support.flows.killed_operator import killed_at
+from support.flows.spark_driver import REPOSITORY, wait_for
+from support.records import kafka_records
 
 from bench.threads import working
 from orchestration.dagster.flow_jobs.job_list import flow_jobs

@@ -11,13 +11,13 @@ from contextlib import contextmanager
 import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 from confluent_kafka import TopicPartition as ClientPartition
-from support import kafka_records
-from support.command import run_command
-from support.copier_flows import Flow
-from support.killed_operator import killed_at
-from support.secured_broker import PASSWORD
-from support.spark_driver import wait_for
-from support.unit_driver import driven
+from support.brokers.secured_broker import PASSWORD
+from support.flows.command import run_command
+from support.flows.copier_flows import Flow
+from support.flows.killed_operator import killed_at
+from support.flows.spark_driver import wait_for
+from support.flows.unit_driver import driven
+from support.records import kafka_records
 
 from bench.threads import working
 from orchestration.dagster.flow_jobs.job_list import flow_jobs

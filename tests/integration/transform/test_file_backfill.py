@@ -15,11 +15,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from support import kafka_records
-from support.command import run_command
-from support.copier_flows import Flow
-from support.s3_files import BUCKET, S3Files
-from support.spark_driver import REPOSITORY, wait_for
+from support.flows.command import run_command
+from support.flows.copier_flows import Flow
+from support.flows.spark_driver import REPOSITORY, wait_for
+from support.network.s3_files import BUCKET, S3Files
+from support.records import kafka_records
 
 from orchestration.backfill import file_backfill
 from orchestration.backfill.backfill import Backfill

@@ -8,7 +8,7 @@ from contextlib import closing
 import numpy as np
 import pyarrow as pa
 import pytest
-from support.decoded_records import records_of
+from support.records.decoded_records import records_of
 
 from replication.client.producer_identity import ProducerIdentity
 from replication.model import TopicPartition

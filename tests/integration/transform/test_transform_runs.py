@@ -7,8 +7,8 @@ import random
 from typing import TYPE_CHECKING
 
 import pytest
-from support import kafka_records
-from support.transform_flows import TransformFlow
+from support.flows.transform_flows import TransformFlow
+from support.records import kafka_records
 from typer.testing import CliRunner
 
 from orchestration.cli.main import app

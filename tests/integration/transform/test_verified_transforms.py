@@ -9,8 +9,8 @@ from time import time
 from typing import TYPE_CHECKING
 
 import pytest
-from support import kafka_records
-from support.transform_flows import TransformFlow
+from support.flows.transform_flows import TransformFlow
+from support.records import kafka_records
 
 from orchestration.flows.comparison.flow_comparison import FlowComparison
 from orchestration.flows.comparison.topic_comparison import Options

@@ -6,8 +6,8 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from support.config_files import TWO
-from support.hook import Hook, a_hook
+from support.network.webhook import Hook, a_hook
+from support.settings.config_files import TWO
 from typer.testing import CliRunner
 
 from orchestration.alerts import outbox

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from support.command import run_command
-from support.config_files import TWO, written
+from support.flows.command import run_command
+from support.settings.config_files import TWO, written
 
 
 @pytest.fixture

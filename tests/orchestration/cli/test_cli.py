@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from support.command import runner
+from support.flows.command import runner
 
 from orchestration.cli.flows.table import duration
 from orchestration.cli.main import VERBS, exit_code

@@ -6,8 +6,8 @@ import json
 
 import pytest
 import yaml
-from support.broken_servers import a_closed_port, a_server, garbage
-from support.command import runner
+from support.flows.command import runner
+from support.network.broken_servers import a_closed_port, a_server, garbage
 
 
 @pytest.fixture

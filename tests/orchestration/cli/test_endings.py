@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 
 import pytest
-from support.broken_servers import a_closed_port, a_server, announces, closes, garbage
-from support.command import runner
+from support.flows.command import runner
+from support.network.broken_servers import a_closed_port, a_server, announces, closes, garbage
 
 import orchestration.cli
 from orchestration.cli.flows import resolve as losses_module

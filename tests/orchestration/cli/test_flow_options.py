@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 import typer
-from support.builders import a_config, a_flow
-from support.command import runner
+from support.flows.command import runner
+from support.settings.configs import a_config, a_flow
 
 from orchestration.cli.flows.flow_options import as_options, chosen_flows, flow_name
 from replication.errors import ConfigError

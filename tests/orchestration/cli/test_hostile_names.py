@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from support.command import runner
-from support.fake_broker import FakeBroker
+from support.flows.command import runner
+from support.network.fake_broker import FakeBroker
 
 from replication.model import TopicPartition
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from support.command import runner
+from support.flows.command import runner
 
 GIVEN = ("--source", "east=east-1:9092", "--target", "west=west-1:9092")
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from support.config_files import TWO
-from support.fake_flows import World
+from support.fakes.fake_flows import World
+from support.settings.config_files import TWO
 from typer.testing import CliRunner
 
 from orchestration.cli.flows import intents

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.command import runner
+from support.flows.command import runner
 
 from orchestration.cli.local.logs import Log
 

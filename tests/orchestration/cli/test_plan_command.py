@@ -7,7 +7,7 @@ import time
 
 import pytest
 import typer
-from support.memory_admin import MemoryClients, MemoryCluster, MemoryRecords
+from support.fakes.memory_admin import MemoryClients, MemoryCluster, MemoryRecords
 from typer.testing import CliRunner
 
 from orchestration.cli.configuration import plan as module

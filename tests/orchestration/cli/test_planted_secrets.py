@@ -14,12 +14,12 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
-from support.broken_servers import a_closed_port, a_server, garbage
-from support.certificate_stores import identity, write_jks, write_pkcs12
-from support.command import runner
-from support.fake_broker import FakeBroker
-from support.planted_secrets import MARK, in_arguments, in_bytes, in_files, in_topics
-from support.record_batches import a_batch
+from support.flows.command import runner
+from support.network.broken_servers import a_closed_port, a_server, garbage
+from support.network.fake_broker import FakeBroker
+from support.records.record_batches import a_batch
+from support.security.certificate_stores import identity, write_jks, write_pkcs12
+from support.security.planted_secrets import MARK, in_arguments, in_bytes, in_files, in_topics
 
 from replication.config import kept_lines, normalise
 from replication.config.sections import reading

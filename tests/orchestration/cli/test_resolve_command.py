@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from support.command import runner
-from support.fake_flows import World
+from support.fakes.fake_flows import World
+from support.flows.command import runner
 
 from orchestration.cli.flows import resolve as module
 from orchestration.flows.answers import Answers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from rich.console import Console
-from support.config_files import TWO, written
+from support.settings.config_files import TWO, written
 
 from orchestration.cli.local import run
 

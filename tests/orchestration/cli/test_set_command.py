@@ -5,7 +5,7 @@ from __future__ import annotations
 import stat
 
 import pytest
-from support.config_files import TWO
+from support.settings.config_files import TWO
 from typer.testing import CliRunner
 
 from orchestration.cli.main import app

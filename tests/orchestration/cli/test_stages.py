@@ -6,8 +6,8 @@ import io
 
 import pytest
 from rich.console import Console
-from support.builders import a_config
-from support.fake_flows import World
+from support.fakes.fake_flows import World
+from support.settings.configs import a_config
 
 from orchestration.cli.local import live
 from orchestration.cli.local.live import Show

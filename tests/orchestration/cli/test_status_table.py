@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from rich.console import Console
-from support.builders import a_config, a_flow
-from support.fake_flows import World
+from support.fakes.fake_flows import World
+from support.settings.configs import a_config, a_flow
 
 from orchestration.cli.flows.status import unwell
 from orchestration.cli.flows.table import render

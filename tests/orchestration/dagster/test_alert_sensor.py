@@ -14,9 +14,9 @@ from dagster._core.definitions.asset_checks.asset_check_evaluation import (
 )
 from dagster._core.events import DagsterEvent, DagsterEventType
 from dagster._core.test_utils import create_run_for_test
-from support.builders import a_config, a_flow
-from support.fake_flows import FakeIsthmus, World
-from support.hook import Hook, a_hook
+from support.fakes.fake_flows import FakeIsthmus, World
+from support.network.webhook import Hook, a_hook
+from support.settings.configs import a_config, a_flow
 
 from orchestration.dagster import alert_sensors
 from orchestration.dagster.alert_sensors import alert_on_checks

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dagster as dg
 import pytest
-from support.builders import a_config, a_flow
-from support.memory_admin import MemoryClients, MemoryCluster
+from support.fakes.memory_admin import MemoryClients, MemoryCluster
+from support.settings.configs import a_config, a_flow
 
 from orchestration.dagster.background_tasks import drift
 from orchestration.dagster.background_tasks.drift import SYNC_CHECK, Pending, decide

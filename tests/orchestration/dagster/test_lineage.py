@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dagster as dg
-from support.builders import a_config, a_flow
+from support.settings.configs import a_config, a_flow
 
 from orchestration.dagster.lineage import build_assets, flows_in_circles
 

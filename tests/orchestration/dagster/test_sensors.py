@@ -14,9 +14,9 @@ import dagster as dg
 import pytest
 from dagster._core.events import DagsterEvent, DagsterEventType
 from dagster._core.test_utils import create_run_for_test
-from support.builders import a_config, a_flow
-from support.config_files import TWO, written
-from support.fake_flows import FakeIsthmus, World
+from support.fakes.fake_flows import FakeIsthmus, World
+from support.settings.config_files import TWO, written
+from support.settings.configs import a_config, a_flow
 
 from orchestration.dagster import sensors
 from orchestration.dagster.assets import stream_key

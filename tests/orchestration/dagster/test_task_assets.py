@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import dagster as dg
 import pytest
-from support.builders import a_config, a_flow
-from support.memory_admin import MemoryClients, MemoryCluster
+from support.fakes.memory_admin import MemoryClients, MemoryCluster
+from support.settings.configs import a_config, a_flow
 
 from orchestration.dagster.background_tasks.task_assets import FlowTask, Report, perform, task_key
 from orchestration.dagster.background_tasks.task_list import flow_tasks

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.fake_broker import FakeBroker
+from support.network.fake_broker import FakeBroker
 
 from orchestration.dagster.resources import Isthmus
 from replication.adapters.local.cluster_file import cluster_file, write_ids

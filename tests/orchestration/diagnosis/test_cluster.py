@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.builders import a_flow
+from support.settings.configs import a_flow
 
 from orchestration.diagnosis.cluster import Use, judge_cluster
 from orchestration.diagnosis.finding import Level

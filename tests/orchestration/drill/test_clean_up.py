@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
-from support.builders import a_config, a_flow
-from support.state_logs import LogStore
+from support.fakes.state_logs import LogStore
+from support.settings.configs import a_config, a_flow
 
 from orchestration.drill import clean_up
 from orchestration.drill.clean_up import CleanUp

@@ -6,9 +6,9 @@ import asyncio
 from dataclasses import replace
 
 import pytest
-from support.builders import a_config, a_flow
-from support.memory_network import MemoryCluster
-from support.state_logs import LogStore
+from support.fakes.memory_network import MemoryCluster
+from support.fakes.state_logs import LogStore
+from support.settings.configs import a_config, a_flow
 
 from orchestration.failback.failback import Failback
 from orchestration.recovery.failover import Failover

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from support.memory_admin import MemoryCluster
-from support.state_logs import LogStore
+from support.fakes.memory_admin import MemoryCluster
+from support.fakes.state_logs import LogStore
 
 from orchestration.failback.objections import Objections
 from replication.config.load import load_config

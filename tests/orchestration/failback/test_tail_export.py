@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.builders import a_config, a_flow
+from support.settings.configs import a_config, a_flow
 
 from orchestration.failback.tail_export import export_tail, new_export_folder
 from replication.errors import ReplicationError

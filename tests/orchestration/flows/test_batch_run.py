@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from support.builders import a_config, a_flow
-from support.fake_flows import World
+from support.fakes.fake_flows import World
+from support.settings.configs import a_config, a_flow
 
 from orchestration.flows import batch_run
 from orchestration.flows.batch_run import BatchRunner

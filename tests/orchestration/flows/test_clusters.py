@@ -1,6 +1,6 @@
 """The clients that Dagster and the command keep, one for each set of properties in use."""
 
-from support.builders import a_flow
+from support.settings.configs import a_flow
 
 from orchestration.flows.clusters import KafkaClusters
 

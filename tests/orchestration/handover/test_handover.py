@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from support.builders import a_config, a_flow
-from support.fake_flows import World
+from support.fakes.fake_flows import World
+from support.settings.configs import a_config, a_flow
 
 from orchestration.handover.handover import (
     TakeoverFinding,

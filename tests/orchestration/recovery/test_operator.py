@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from support.builders import a_flow
-from support.state_logs import LogStore
+from support.fakes.state_logs import LogStore
+from support.settings.configs import a_flow
 from tenacity import wait_none
 
 from orchestration.recovery import operator as operators

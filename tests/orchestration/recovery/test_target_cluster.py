@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from support.builders import a_config
-from support.fake_flows import World
+from support.fakes.fake_flows import World
+from support.settings.configs import a_config
 
 from orchestration.recovery.target_cluster import require_target
 from replication.errors import WrongCluster

@@ -6,8 +6,8 @@ import time
 
 import dagster as dg
 import pytest
-from support.builders import a_config, a_flow
-from support.fake_flows import FakeIsthmus, World
+from support.fakes.fake_flows import FakeIsthmus, World
+from support.settings.configs import a_config, a_flow
 
 from orchestration.dagster import report_events
 from orchestration.dagster.sensors import supervisor

@@ -6,8 +6,8 @@ import re
 from xml.etree import ElementTree as ET
 
 import pytest
-from support.builders import a_config
-from support.fake_flows import World
+from support.fakes.fake_flows import World
+from support.settings.configs import a_config
 
 from orchestration.flows.status_view import StatusView
 from orchestration.report.flow_history import FlowHistory, worst_first

@@ -8,7 +8,7 @@ import sys
 import time
 
 import pytest
-from support.config_files import TWO
+from support.settings.config_files import TWO
 
 from orchestration.services.edited_definitions import EditedDefinitions
 from replication.adapters.local.processes import spawn

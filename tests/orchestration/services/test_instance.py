@@ -10,8 +10,8 @@ import yaml
 from dagster._core.events import DagsterEvent, DagsterEventType
 from dagster._core.test_utils import create_run_for_test
 from dagster._daemon.monitoring import run_monitoring
-from support.builders import a_config, a_flow
-from support.fake_flows import FakeIsthmus, World
+from support.fakes.fake_flows import FakeIsthmus, World
+from support.settings.configs import a_config, a_flow
 
 from orchestration.dagster import jobs
 from orchestration.dagster.background_tasks.task_assets import FlowTask, Report

@@ -7,7 +7,7 @@ import sys
 import time
 
 import pytest
-from support.full_disk import Disk
+from support.fakes.full_disk import Disk
 
 from orchestration.services.home import Home, prepare
 from orchestration.services.keeper import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from support.builders import a_flow
+from support.settings.configs import a_flow
 
 from orchestration.flows.observation.flow_look import FlowLook
 from orchestration.switchover.readiness import halted_by_denial, problems

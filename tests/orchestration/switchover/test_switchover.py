@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import pytest
-from support.builders import a_config, a_flow
-from support.memory_admin import MemoryCluster
-from support.state_logs import LogStore
+from support.fakes.memory_admin import MemoryCluster
+from support.fakes.state_logs import LogStore
+from support.settings.configs import a_config, a_flow
 
 from orchestration.flows.intents import signature, write_intent
 from orchestration.recovery import operator

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from support.memory_admin import MemoryCluster
+from support.fakes.memory_admin import MemoryCluster
 
 from orchestration.switchover.write_denial import WriteDenial
 from replication.errors import ClusterRejected, NoAuthorizer

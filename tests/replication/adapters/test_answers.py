@@ -5,7 +5,14 @@ from __future__ import annotations
 import time
 
 import pytest
-from support.broken_servers import a_closed_port, a_server, announces, closes, garbage, keeps_quiet
+from support.network.broken_servers import (
+    a_closed_port,
+    a_server,
+    announces,
+    closes,
+    garbage,
+    keeps_quiet,
+)
 
 from replication.adapters.answers import silent_clusters
 

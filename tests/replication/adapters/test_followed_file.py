@@ -7,7 +7,7 @@ import time
 from datetime import timedelta
 
 import pytest
-from support.config_files import TWO
+from support.settings.config_files import TWO
 
 from replication.adapters.followed_file import SETTLED_S, FollowedFile
 from replication.errors import ConfigError

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from support.memory_network import MemoryCluster
-from support.record_batches import a_batch
+from support.fakes.memory_network import MemoryCluster
+from support.records.record_batches import a_batch
 
 from replication.adapters import offset_reader
 from replication.client.fetch_values import EpochEndOffset

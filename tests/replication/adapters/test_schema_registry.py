@@ -7,8 +7,8 @@ import socket
 from contextlib import closing
 
 import pytest
-from support.certificate_stores import identity
-from support.schema_registry import LOGIN, Registry
+from support.network.schema_registry import LOGIN, Registry
+from support.security.certificate_stores import identity
 
 from replication.adapters.schema_registry import Schema, SchemaRegistry, UnknownSchema
 from replication.errors import ClusterRejected, ClusterUnavailable, ConfigError

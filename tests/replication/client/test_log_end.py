@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from support.memory_network import MemoryCluster
-from support.partition_copies import a_partition, a_start
-from support.two_clusters import HERE, TwoClusters
+from support.copier.partition_copies import a_partition, a_start
+from support.copier.two_clusters import HERE, TwoClusters
+from support.fakes.memory_network import MemoryCluster
 
 from replication.copier.takeover import counting
 from replication.model import PartitionState

@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.memory_network import MemoryCluster
-from support.partition_copies import a_start
-from support.record_batches import a_marker
+from support.copier.partition_copies import a_start
+from support.fakes.memory_network import MemoryCluster
+from support.records.record_batches import a_marker
 
 from replication.client.error_codes import ErrorCode
 from replication.client.state_log import StateLog

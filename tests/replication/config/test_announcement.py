@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from support.config_files import TWO, loaded
+from support.settings.config_files import TWO, loaded
 
 from replication.config.announcement import effective_patterns, pattern_line
 

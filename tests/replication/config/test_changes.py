@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from support.config_files import TWO, loaded, written
+from support.settings.config_files import TWO, loaded, written
 
 from replication.config.changes import changes, fingerprint, is_same
 from replication.config.file.properties import parse_properties

@@ -3,7 +3,7 @@
 from itertools import permutations
 
 import pytest
-from support.config_files import TWO, about, flow, found, loaded, written
+from support.settings.config_files import TWO, about, flow, found, loaded, written
 
 from replication.config.file.findings import errors
 from replication.config.keys.client_keys import KNOWN

@@ -3,7 +3,7 @@
 import pickle
 
 import pytest
-from support.config_files import TWO, about, flow, found, loaded, texts, values
+from support.settings.config_files import TWO, about, flow, found, loaded, texts, values
 
 from replication.adapters.auth.client_config import to_kafka_python, to_librdkafka
 from replication.config.keys.mm2_keys import CONNECTOR, TASK

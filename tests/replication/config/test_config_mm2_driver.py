@@ -1,7 +1,7 @@
 """MirrorMaker 2's acceptance scenarios for its dedicated-mode configuration, CFG-01 to CFG-16."""
 
 import pytest
-from support.config_files import TWO, about, found, loaded, props, texts, values, written
+from support.settings.config_files import TWO, about, found, loaded, props, texts, values, written
 
 from replication.adapters.auth.client_config import to_librdkafka
 from replication.config.file.providers import resolve_all

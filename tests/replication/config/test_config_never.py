@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from support.config_files import flow
+from support.settings.config_files import flow
 
 NEVER = """\
 sync.group.offsets.enabled = true

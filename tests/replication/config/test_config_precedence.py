@@ -1,6 +1,6 @@
 from hypothesis import given
 from hypothesis import strategies as st
-from support.config_files import texts, values
+from support.settings.config_files import texts, values
 
 from replication.config.keys.client_keys import CONNECTION
 from replication.config.keys.precedence import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.config_files import TWO, about, examine, found, loaded, written
-from support.kafka_settings import CLIENTS, declared, names
+from support.settings.config_files import TWO, about, examine, found, loaded, written
+from support.settings.kafka_settings import CLIENTS, declared, names
 
 from orchestration.cli.configuration.check import as_json
 from replication.config.keys.client_keys import HONOURED, KNOWN, WITHOUT_EFFECT

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.config_files import TWO, about, found, loaded
+from support.settings.config_files import TWO, about, found, loaded
 
 from replication.errors import ConfigError
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import get_args, get_type_hints
 
 import pytest
-from support.config_files import TWO, about, flow, found
+from support.settings.config_files import TWO, about, flow, found
 
 from replication.config.file import values
 from replication.config.keys import docs_table

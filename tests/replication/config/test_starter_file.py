@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from support.config_files import found, loaded
+from support.settings.config_files import found, loaded
 
 from replication.config.file.findings import Severity
 from replication.config.starter_file import StarterAnswers, StarterCluster, starter_text

@@ -6,9 +6,9 @@ import asyncio
 from types import SimpleNamespace
 
 import pytest
-from support.append_leases import held
-from support.memory_network import MemoryCluster
-from support.partition_copies import a_partition, a_start
+from support.copier.append_leases import held
+from support.copier.partition_copies import a_partition, a_start
+from support.fakes.memory_network import MemoryCluster
 
 from replication.client.error_codes import ErrorCode
 from replication.client.state_log import StateLog

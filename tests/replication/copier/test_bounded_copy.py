@@ -9,9 +9,9 @@ import pytest
 from crc32c import crc32c
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.partition_copies import a_partition, a_start, fetch
-from support.record_batches import GZIP, PLAIN, a_batch, unpackable
-from support.two_clusters import HERE, TwoClusters
+from support.copier.partition_copies import a_partition, a_start, fetch
+from support.copier.two_clusters import HERE, TwoClusters
+from support.records.record_batches import GZIP, PLAIN, a_batch, unpackable
 
 from replication.client.fetch_values import FetchBuffer
 from replication.copier.partition.intake import take

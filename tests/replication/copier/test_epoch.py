@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from support.two_clusters import a_spec
+from support.copier.two_clusters import a_spec
 
 from replication.client.moment import Moment
 from replication.copier.epoch import EpochTimer

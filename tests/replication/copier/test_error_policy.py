@@ -6,10 +6,10 @@ import asyncio
 import time
 
 import pytest
-from support.memory_network import MemoryCluster
-from support.partition_copies import a_partition, a_start, fetch, fill
-from support.produce_requests import Wire
-from support.record_batches import a_batch, unpackable
+from support.copier.partition_copies import a_partition, a_start, fetch, fill
+from support.copier.produce_requests import Wire
+from support.fakes.memory_network import MemoryCluster
+from support.records.record_batches import a_batch, unpackable
 
 from replication.client.error_codes import ErrorCode
 from replication.client.fetch_values import FetchBuffer

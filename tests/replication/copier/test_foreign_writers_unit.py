@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from support.memory_network import MemoryCluster
-from support.partition_copies import FOREIGN, FORWARDED, OURS, REGISTRY, a_partition, a_start
-from support.record_batches import a_batch, a_marker
+from support.copier.partition_copies import FOREIGN, FORWARDED, OURS, REGISTRY, a_partition, a_start
+from support.fakes.memory_network import MemoryCluster
+from support.records.record_batches import a_batch, a_marker
 
 from replication.client.fetch_values import Fetched
 from replication.client.state_log import StateLog

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from support.record_batches import a_batch
-from support.two_clusters import HERE, TwoClusters, a_spec, ungranted
+from support.copier.two_clusters import HERE, TwoClusters, a_spec, ungranted
+from support.records.record_batches import a_batch
 
 from replication.copier.host import Host
 from replication.copier.produce import sender

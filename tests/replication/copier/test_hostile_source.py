@@ -10,10 +10,10 @@ import time
 
 import pytest
 from kafka.protocol.consumer import FetchRequest
-from support.fake_broker import FakeBroker
-from support.memory_network import MemoryCluster
-from support.record_batches import a_batch
-from support.two_clusters import a_spec
+from support.copier.two_clusters import a_spec
+from support.fakes.memory_network import MemoryCluster
+from support.network.fake_broker import FakeBroker
+from support.records.record_batches import a_batch
 
 from replication.adapters.wire import connect
 from replication.copier.host import Host

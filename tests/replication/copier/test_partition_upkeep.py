@@ -6,8 +6,8 @@ import asyncio
 import time
 
 import pytest
-from support.memory_network import MemoryCluster
-from support.partition_copies import a_partition, a_start, fill
+from support.copier.partition_copies import a_partition, a_start, fill
+from support.fakes.memory_network import MemoryCluster
 
 from replication.client.fetch_values import Leader
 from replication.copier.foreign_writers import AppendGaps

@@ -7,7 +7,7 @@ import time
 from dataclasses import replace
 
 import pytest
-from support.two_clusters import HERE, TwoClusters, a_spec
+from support.copier.two_clusters import HERE, TwoClusters, a_spec
 
 from replication.adapters.unit_sockets import UnixUnitSockets
 from replication.errors import ClusterUnavailable

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.builders import a_flow
+from support.settings.configs import a_flow
 
 from replication.naming.policy import IdentityPolicy, Origin, PrefixPolicy, hops, original_topic
 from replication.naming.selection import TopicSelector

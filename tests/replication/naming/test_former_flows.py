@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from support.builders import a_flow
+from support.settings.configs import a_flow
 
 from replication.naming.former_flows import former_flows
 from replication.naming.selection import TopicSelector

@@ -1,7 +1,7 @@
 """MirrorMaker 2's scenarios for its own topics: RP-01 to RP-04, MC-02, MC-05."""
 
 import pytest
-from support.builders import a_flow
+from support.settings.configs import a_flow
 
 from replication.naming.internal_topics import InternalTopics
 from replication.naming.policy import IdentityPolicy, PrefixPolicy, policy_for

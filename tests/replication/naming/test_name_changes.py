@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from support.builders import a_config, a_flow
+from support.settings.configs import a_config, a_flow
 
 from replication.model import NameChange
 from replication.naming.name_changes import (

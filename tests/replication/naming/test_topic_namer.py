@@ -1,5 +1,5 @@
 import pytest
-from support.builders import a_config, a_flow
+from support.settings.configs import a_config, a_flow
 
 from replication.naming.topic_namer import Namer, rule_text
 from replication.provenance.routes import Routes, detects_copies

@@ -1,8 +1,8 @@
 """The topology of a file's flows, from the file alone and from plans."""
 
-from support.builders import a_config, a_flow
-from support.memory_admin import MemoryCluster
-from support.plan_clusters import Stage
+from support.fakes.memory_admin import MemoryCluster
+from support.fakes.plan_clusters import Stage
+from support.settings.configs import a_config, a_flow
 
 from replication.naming.topology import Merge, TopicName, drawn
 from replication.planning.live_topology import with_topics

@@ -6,8 +6,8 @@ import asyncio
 from itertools import chain
 
 import pytest
-from support.record_batches import a_batch, unpackable
-from support.segmented_log import LogNetwork, SegmentedLog
+from support.fakes.segmented_log import LogNetwork, SegmentedLog
+from support.records.record_batches import a_batch, unpackable
 
 from replication.errors import CorruptBatch
 from replication.model import OffsetRange, TopicPartition

@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.copied_logs import OLDER, OURS, Copy, a_life
-from support.log_cluster import LogCluster, topic_id
+from support.fakes.log_cluster import LogCluster, topic_id
+from support.records.copied_logs import OLDER, OURS, Copy, a_life
 
 from replication.errors import ClusterUnavailable
 from replication.model import NO_PRODUCER_ID, Mode, PartitionState, TopicPartition

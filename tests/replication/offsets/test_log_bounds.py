@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.copied_logs import OURS, Copy, a_life
+from support.records.copied_logs import OURS, Copy, a_life
 
 from replication.client import log_end
 from replication.model import Mode, OffsetRange

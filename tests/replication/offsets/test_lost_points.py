@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.copied_logs import HERE, OLDER, OURS, Copy, a_life
+from support.records.copied_logs import HERE, OLDER, OURS, Copy, a_life
 
 from replication.offsets.flow_offsets import FlowOffsets, KnownPoints
 from replication.offsets.offset_map import POINTS_LOST, has_lost_first, sync_points_of

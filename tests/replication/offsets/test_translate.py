@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.copied_logs import OURS, Copy, a_life
+from support.records.copied_logs import OURS, Copy, a_life
 
 from replication.model import Mode
 from replication.offsets.offset_points import OffsetPoints

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from support.memory_admin import UNRELATED, MemoryCluster
-from support.plan_clusters import Stage, flow
+from support.fakes.memory_admin import UNRELATED, MemoryCluster
+from support.fakes.plan_clusters import Stage, flow
 
 from replication.client.acl_values import Acl, Resource
 from replication.errors import ClusterRejected

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from support.memory_admin import MemoryCluster
-from support.plan_clusters import Stage, flow, one_topic
+from support.fakes.memory_admin import MemoryCluster
+from support.fakes.plan_clusters import Stage, flow, one_topic
 
 from replication.client.admin import ConfigValue, SetBy
 from replication.planning.topics import AlterConfigs, CreateTopic, Keep

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.builders import a_flow
-from support.memory_admin import MemoryCluster
-from support.plan_clusters import Stage, flow, one_topic
+from support.fakes.memory_admin import MemoryCluster
+from support.fakes.plan_clusters import Stage, flow, one_topic
+from support.settings.configs import a_flow
 
 from replication.client.acl_values import Acl, Resource
 from replication.model import Mode

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from support.builders import a_config, a_flow
+from support.settings.configs import a_config, a_flow
 
 from replication.client.acl_values import Resource
 from replication.planning.required_acls import needed, resources

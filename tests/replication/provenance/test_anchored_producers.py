@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import replace
 
 import pytest
-from support.memory_network import MemoryCluster
+from support.fakes.memory_network import MemoryCluster
 
 from replication.client.state_log import StateLog
 from replication.errors import ClusterUnavailable

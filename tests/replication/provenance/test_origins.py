@@ -8,8 +8,8 @@ from collections import Counter
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.kept_name_clusters import configured
-from support.record_batches import a_batch
+from support.flows.kept_name_clusters import configured
+from support.records.record_batches import a_batch
 
 from replication.provenance.origins import (
     LOCAL_ORIGIN,

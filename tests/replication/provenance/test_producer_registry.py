@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from support.memory_network import MemoryCluster
+from support.fakes.memory_network import MemoryCluster
 
 from replication.client.state_log import StateLog
 from replication.errors import ClusterUnavailable

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.record_batches import GZIP, a_batch
+from support.records.record_batches import GZIP, a_batch
 
 from replication.errors import CorruptBatch
 from replication.model import TopicPartition

@@ -9,7 +9,7 @@ import pytest
 from crc32c import crc32c
 from hypothesis import given
 from hypothesis import strategies as st
-from support.record_batches import GZIP, PLAIN, a_batch, a_marker
+from support.records.record_batches import GZIP, PLAIN, a_batch, a_marker
 
 from replication.errors import CorruptBatch
 from replication.records.batch import (

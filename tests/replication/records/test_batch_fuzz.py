@@ -15,7 +15,7 @@ import pytest
 from crc32c import crc32c
 from hypothesis import given
 from hypothesis import strategies as st
-from support.record_batches import a_batch
+from support.records.record_batches import a_batch
 
 from replication.errors import CorruptBatch
 from replication.model import TopicPartition

@@ -10,7 +10,7 @@ from crc32c import crc32c
 from hypothesis import given
 from hypothesis import strategies as st
 from kafka.record.default_records import DefaultRecordBatch, DefaultRecordBatchBuilder
-from support.record_batches import GZIP, PLAIN, a_batch
+from support.records.record_batches import GZIP, PLAIN, a_batch
 
 from replication.errors import CorruptBatch
 from replication.records.batch import LOG_APPEND_TIME, walk

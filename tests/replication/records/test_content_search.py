@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
-from support.record_batches import GZIP, a_batch
+from support.records.record_batches import GZIP, a_batch
 
 from replication.records.batch import LOG_APPEND_TIME, restamp, walk
 from replication.records.codec import Record, decode, encode, plain_record

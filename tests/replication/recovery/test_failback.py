@@ -6,8 +6,8 @@ import asyncio
 from dataclasses import replace
 
 import pytest
-from support.record_batches import a_batch
-from support.segmented_log import LogNetwork, SegmentedLog
+from support.fakes.segmented_log import LogNetwork, SegmentedLog
+from support.records.record_batches import a_batch
 
 from replication.model import NO_LEADER_EPOCH, OffsetRange, TopicPartition
 from replication.offsets.counted_log import CountedLog

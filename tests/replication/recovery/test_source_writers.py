@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from support.memory_network import MemoryCluster
-from support.record_batches import a_marker
+from support.fakes.memory_network import MemoryCluster
+from support.records.record_batches import a_marker
 
 from replication.client.state_log import StateLog
 from replication.model import ProducerIdAndEpoch, TopicPartition

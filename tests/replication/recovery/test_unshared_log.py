@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from support.record_batches import a_batch
-from support.segmented_log import LogNetwork, SegmentedLog
+from support.fakes.segmented_log import LogNetwork, SegmentedLog
+from support.records.record_batches import a_batch
 
 from replication.model import TopicPartition
 from replication.offsets.counted_log import CountedLog

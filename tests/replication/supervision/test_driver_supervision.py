@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.builders import a_config, a_flow
+from support.settings.configs import a_config, a_flow
 
 from replication.model import Desired
 from replication.settings.metrics_settings import MetricsSettings

@@ -6,7 +6,7 @@ import json
 import random
 
 import pytest
-from support.connect_transforms import Case, connect_results, text
+from support.records.connect_transforms import Case, connect_results, text
 
 from replication.settings.transform_settings import (
     BYTES,

@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.copied_logs import HERE, OLDER, OURS, Log, a_batch, a_life
-from support.log_cluster import LogCluster
+from support.fakes.log_cluster import LogCluster
+from support.records.copied_logs import HERE, OLDER, OURS, Log, a_batch, a_life
 
 from replication.model import OffsetRange
 from replication.offsets.offset_map import SyncPoint, sync_points_of

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from structlog.testing import capture_logs
-from support.builders import a_flow
+from support.settings.configs import a_flow
 
 from replication.client.cluster_facts import LogDir
 from replication.errors import ClusterRejected, ClusterUnavailable

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 from structlog.testing import capture_logs
-from support.builders import a_flow
+from support.settings.configs import a_flow
 
 from replication.errors import ClusterRejected, ClusterUnavailable, EnvironmentProblem
 from spark_jobs.budget.disk_limit import DiskLimit

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from support.builders import a_flow
+from support.settings.configs import a_flow
 
 from replication.adapters.local.cluster_file import cluster_file, read_ids
 from replication.client.cluster_ids import FlowClusters

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from support.builders import a_config, a_flow
+from support.settings.configs import a_config, a_flow
 
 from replication.settings.file_settings import SparkSettings
 from replication.settings.metrics_settings import MetricsSettings

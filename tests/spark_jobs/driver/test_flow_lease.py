@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from support.builders import a_flow
-from support.memory_topics import StoredRecords
+from support.fakes.memory_topics import StoredRecords
+from support.settings.configs import a_flow
 
 from replication.model import Desired, FlowState
 from replication.settings.transform_settings import DEAD_LETTER, STOP, TopicTransform, Written

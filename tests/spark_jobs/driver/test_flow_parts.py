@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 from structlog.testing import capture_logs
-from support.config_files import TWO, loaded
+from support.settings.config_files import TWO, loaded
 
 from spark_jobs.budget.unit_count import EpochLoad
 from spark_jobs.driver import flow_parts

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 from structlog.testing import capture_logs
-from support.builders import a_config, a_flow
-from support.full_disk import Disk
+from support.fakes.full_disk import Disk
+from support.settings.configs import a_config, a_flow
 
 from spark_jobs import replicate
 from spark_jobs.driver.flow_driver import Beside, FlowDriver

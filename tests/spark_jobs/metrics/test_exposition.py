@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 from structlog.testing import capture_logs
-from support.prometheus import scrape
+from support.network.prometheus import scrape
 
 from replication.settings.metrics_settings import MetricsSettings
 from replication.state import FlowStatus

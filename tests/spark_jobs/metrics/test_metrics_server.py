@@ -10,7 +10,7 @@ from base64 import b64encode
 
 import pytest
 from structlog.testing import capture_logs
-from support.certificate_stores import identity
+from support.security.certificate_stores import identity
 
 from replication.errors import EnvironmentProblem
 from replication.settings.metrics_settings import MetricsSettings

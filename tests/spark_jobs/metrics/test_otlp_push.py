@@ -12,8 +12,8 @@ import pytest
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, SummaryMetricFamily
 from structlog.testing import capture_logs
-from support.otlp_endpoint import Endpoint, attributes, otlp_endpoint
-from support.spark_driver import wait_for
+from support.flows.spark_driver import wait_for
+from support.network.otlp_endpoint import Endpoint, attributes, otlp_endpoint
 
 from replication.settings.metrics_settings import MetricsSettings
 from replication.settings.otlp_settings import OtlpSettings

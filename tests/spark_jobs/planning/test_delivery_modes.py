@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.memory_admin import MemoryCluster
+from support.fakes.memory_admin import MemoryCluster
 
 from replication.client.admin import ConfigValue, SetBy
 from replication.model import Mode, PartitionPlan, TopicPartition

@@ -1,8 +1,8 @@
 import pytest
-from support.builders import a_config, a_flow
-from support.memory_admin import MemoryClients
-from support.memory_topics import StoredRecords, TopicCluster
-from support.plan_clusters import right_clusters
+from support.fakes.memory_admin import MemoryClients
+from support.fakes.memory_topics import StoredRecords, TopicCluster
+from support.fakes.plan_clusters import right_clusters
+from support.settings.configs import a_config, a_flow
 
 from replication.client.admin import TopicInfo
 from replication.errors import ClusterRejected

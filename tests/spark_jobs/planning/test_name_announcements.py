@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.memory_topics import StoredRecords, TopicCluster
+from support.fakes.memory_topics import StoredRecords, TopicCluster
 
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.naming.conflicts import Named

@@ -1,10 +1,10 @@
 """Name conflicts in a driver: one topic is left out, the others are copied."""
 
 import pytest
-from support.builders import a_config, a_flow
-from support.memory_admin import MemoryClients
-from support.memory_topics import StoredRecords, TopicCluster
-from support.plan_clusters import right_clusters
+from support.fakes.memory_admin import MemoryClients
+from support.fakes.memory_topics import StoredRecords, TopicCluster
+from support.fakes.plan_clusters import right_clusters
+from support.settings.configs import a_config, a_flow
 
 from replication.errors import ConfigError
 from replication.naming.topic_namer import Namer

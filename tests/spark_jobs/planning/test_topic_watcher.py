@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 from structlog.testing import capture_logs
-from support.builders import a_flow
+from support.settings.configs import a_flow
 
 from replication.errors import ClusterUnavailable, WrongCluster
 from replication.provenance.routes import Routes

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 from structlog.testing import capture_logs
-from support.builders import a_config
+from support.settings.configs import a_config
 
 from spark_jobs import replicate
 from spark_jobs.process import announced

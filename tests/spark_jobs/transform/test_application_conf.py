@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.builders import a_flow
+from support.settings.configs import a_flow
 
 from replication.settings.file_settings import SparkSettings
 from replication.settings.transform_settings import TopicTransform, Written

@@ -12,8 +12,8 @@ from contextlib import closing
 import numpy as np
 import pyarrow as pa
 import pytest
-from support.decoded_records import records_of
-from support.schema_registry import Registry
+from support.network.schema_registry import Registry
+from support.records.decoded_records import records_of
 
 from replication.errors import ClusterUnavailable
 from replication.model import TopicPartition

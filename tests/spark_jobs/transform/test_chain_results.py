@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from support.decoded_records import records_of
+from support.records.decoded_records import records_of
 
 from replication.client.producer_identity import ProducerIdentity
 from replication.model import TopicPartition

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.decoded_records import batches_of
+from support.records.decoded_records import batches_of
 
 from replication.errors import CorruptBatch
 from replication.records.batch import LOG_APPEND_TIME, walk

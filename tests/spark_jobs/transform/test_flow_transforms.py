@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 import pytest
-from support.builders import a_flow
+from support.settings.configs import a_flow
 
 from replication.errors import ConfigError
 from replication.model import PartitionPlan, TopicPartition

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
-from support.decoded_records import records_of
+from support.records.decoded_records import records_of
 
 from spark_jobs.transform.columns.record_columns import END, FAILED, MEMORY, REASON_BIT, ROW
 from spark_jobs.transform.columns.record_kinds import kinds_of, repeated_kinds

@@ -7,7 +7,7 @@ from contextlib import closing
 import numpy as np
 import pyarrow as pa
 import pytest
-from support.decoded_records import records_of
+from support.records.decoded_records import records_of
 
 from replication.errors import ClusterUnavailable
 from spark_jobs.transform.columns.record_columns import END, FAILED, MEMORY, ROW

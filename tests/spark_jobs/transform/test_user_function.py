@@ -8,7 +8,7 @@ import time
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from support.decoded_records import records_of
+from support.records.decoded_records import records_of
 
 from replication.client.producer_identity import ProducerIdentity
 from replication.errors import ConfigError

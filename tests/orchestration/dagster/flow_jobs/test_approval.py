@@ -5,9 +5,9 @@ import time
 
 import dagster as dg
 import pytest
-from support.builders import a_config
-from support.fake_flows import FakeIsthmus, World
-from support.spark_driver import wait_for
+from support.fakes.fake_flows import FakeIsthmus, World
+from support.flows.spark_driver import wait_for
+from support.settings.configs import a_config
 
 from orchestration.dagster.assets import stream_key
 from orchestration.dagster.flow_jobs.approval import BEAT, WAITS, YES, await_yes

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from support.builders import a_config
-from support.fake_flows import FakeIsthmus, World
+from support.fakes.fake_flows import FakeIsthmus, World
+from support.settings.configs import a_config
 
 from orchestration.backfill.history import History
 from orchestration.dagster.flow_jobs import backfill_job

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from support.builders import a_config, a_flow
-from support.fake_flows import FakeIsthmus, World
+from support.fakes.fake_flows import FakeIsthmus, World
+from support.settings.configs import a_config, a_flow
 
 from orchestration.dagster.assets import stream_key
 from orchestration.dagster.flow_jobs.job_list import flow_jobs

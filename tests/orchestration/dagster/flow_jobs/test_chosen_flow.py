@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dagster as dg
 import pytest
-from support.builders import a_config
-from support.fake_flows import FakeIsthmus, World
+from support.fakes.fake_flows import FakeIsthmus, World
+from support.settings.configs import a_config
 
 from orchestration.dagster.flow_jobs.job_list import flow_jobs
 from orchestration.dagster.flow_jobs.spark_in_run import lazy_spark

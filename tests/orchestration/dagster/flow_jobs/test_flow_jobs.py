@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from support.builders import a_config
-from support.fake_flows import FakeIsthmus, World
+from support.fakes.fake_flows import FakeIsthmus, World
+from support.settings.configs import a_config
 
 from orchestration.dagster.assets import stream_key
 from orchestration.dagster.flow_jobs import desired_state

@@ -9,8 +9,8 @@ import dagster as dg
 import dagster_pyspark.resources as pyspark_resources
 import pytest
 from dagster_pyspark import LazyPySparkResource
-from support.builders import a_config
-from support.fake_flows import FakeIsthmus, World
+from support.fakes.fake_flows import FakeIsthmus, World
+from support.settings.configs import a_config
 
 from orchestration.dagster.assets import stream_key
 from orchestration.dagster.flow_jobs import verify_job

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import dagster as dg
 import pytest
-from support.builders import a_config
-from support.fake_flows import FakeIsthmus, World
+from support.fakes.fake_flows import FakeIsthmus, World
+from support.settings.configs import a_config
 
 from orchestration.dagster.assets import cluster_key
 from orchestration.dagster.observations import cluster_sensor

@@ -6,8 +6,8 @@ import time
 from collections import Counter
 
 import dagster as dg
-from support.builders import a_config
-from support.fake_flows import FakeIsthmus, World
+from support.fakes.fake_flows import FakeIsthmus, World
+from support.settings.configs import a_config
 
 from orchestration.dagster.sensors import supervise
 from replication.model import TopicPartition

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 import pytest
-from support.builders import a_config, a_flow
-from support.fake_flows import FakeIsthmus, World
+from support.fakes.fake_flows import FakeIsthmus, World
+from support.settings.configs import a_config, a_flow
 
 from orchestration.dagster.assets import topic_key, topics_key
 from orchestration.dagster.background_tasks.task_assets import task_key

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from support.builders import a_config, a_flow
-from support.memory_admin import MemoryClients, MemoryCluster
+from support.fakes.memory_admin import MemoryClients, MemoryCluster
+from support.settings.configs import a_config, a_flow
 
 from orchestration.flows.comparison.compared_partition import Result, Work
 from orchestration.flows.comparison.compared_span import is_explained, span_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from support.builders import a_config
-from support.fake_flows import World
+from support.fakes.fake_flows import World
+from support.settings.configs import a_config
 
 from orchestration.flows.observation import observe
 from orchestration.flows.observation.clock import now_ms

@@ -9,8 +9,8 @@ import sys
 from dataclasses import replace
 
 import pytest
-from support.builders import a_config, a_flow
-from support.fake_flows import World
+from support.fakes.fake_flows import World
+from support.settings.configs import a_config, a_flow
 
 from orchestration.flows.observation.clock import now_ms
 from orchestration.flows.observation.observe import look_at, look_here

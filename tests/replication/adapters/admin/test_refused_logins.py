@@ -11,8 +11,8 @@ from types import SimpleNamespace
 
 import pytest
 from kafka.protocol.sasl import SaslAuthenticateRequest
-from support.fake_broker import FakeBroker
-from support.memory_network import Log
+from support.fakes.memory_network import Log
+from support.network.fake_broker import FakeBroker
 
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.admin.planned_cluster import PlannedCluster

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.config_files import written
+from support.settings.config_files import written
 
 from replication.adapters.auth.client_config import to_kafka_python
 from replication.adapters.auth.client_settings import explained

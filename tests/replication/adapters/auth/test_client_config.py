@@ -9,7 +9,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
 from kafka.net.manager import KafkaConnectionManager
-from support.certificate_stores import PASSWORD, identity, write_jks, write_pkcs12
+from support.security.certificate_stores import PASSWORD, identity, write_jks, write_pkcs12
 
 from replication.adapters.auth.client_config import to_kafka_python, to_librdkafka
 from replication.adapters.auth.oauth import ClientCredentials, TokenProvider

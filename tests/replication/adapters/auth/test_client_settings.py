@@ -3,7 +3,7 @@
 import shutil
 
 import pytest
-from support.certificate_stores import PASSWORD, identity, write_jks, write_pkcs12
+from support.security.certificate_stores import PASSWORD, identity, write_jks, write_pkcs12
 
 from replication.adapters.auth import client_settings as module
 from replication.adapters.auth.client_config import to_kafka_python, to_librdkafka

@@ -6,7 +6,7 @@ import json
 import socket
 
 import pytest
-from support.broken_servers import a_server
+from support.network.broken_servers import a_server
 
 from replication.adapters.auth import oauth
 from replication.adapters.auth.oauth import ClientCredentials, TokenProvider

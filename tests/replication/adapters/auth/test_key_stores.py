@@ -2,7 +2,7 @@ import shutil
 import subprocess
 
 import pytest
-from support.certificate_stores import PASSWORD, identity, write_jks, write_pkcs12
+from support.security.certificate_stores import PASSWORD, identity, write_jks, write_pkcs12
 
 from replication.adapters.auth.key_stores import key_store, trust_store
 from replication.errors import ConfigError

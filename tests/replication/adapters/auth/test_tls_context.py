@@ -8,7 +8,7 @@ import time
 import pytest
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
-from support.certificate_stores import identity
+from support.security.certificate_stores import identity
 
 from replication.adapters.auth.client_config import to_kafka_python, to_librdkafka
 from replication.adapters.auth.key_stores import Store

@@ -7,7 +7,7 @@ import os
 import stat
 
 import pytest
-from support.full_disk import Disk
+from support.fakes.full_disk import Disk
 
 from replication.adapters.local.files import (
     make_private,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from support.own_surface import open_to_others
+from support.security.attack_surface import open_to_others
 
 from replication.adapters.local.process_tree import below, kill
 from replication.adapters.local.processes import (

@@ -8,8 +8,8 @@ import threading
 from contextlib import contextmanager
 
 import pytest
-from support.broken_servers import a_closed_port, a_server, closes
-from support.certificate_stores import identity
+from support.network.broken_servers import a_closed_port, a_server, closes
+from support.security.certificate_stores import identity
 
 from replication.adapters.auth.client_config import to_kafka_python
 from replication.adapters.probes.address_probe import probe_address

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from support.builders import a_flow
-from support.memory_network import MemoryCluster
+from support.fakes.memory_network import MemoryCluster
+from support.settings.configs import a_flow
 
 from replication.adapters.topics import anchor_reader
 from replication.adapters.topics.anchor_reader import AnchorReader

@@ -7,8 +7,8 @@ import time
 import pytest
 from kafka.protocol.metadata import MetadataRequest
 from kafka.protocol.producer import ProduceRequest
-from support.builders import a_flow
-from support.fake_broker import FakeBroker
+from support.network.fake_broker import FakeBroker
+from support.settings.configs import a_flow
 
 from chaos.proxy import Proxy
 from orchestration.flows.clusters import KafkaClusters

@@ -15,7 +15,7 @@ from kafka.protocol.producer import (
     InitProducerIdRequest,
     InitProducerIdResponse,
 )
-from support.scripted_network import ScriptedNetwork, coordinator, three_attempts
+from support.fakes.scripted_network import ScriptedNetwork, coordinator, three_attempts
 
 from replication.adapters.wire import coordination as module
 from replication.client.error_codes import ErrorCode

@@ -18,7 +18,7 @@ from kafka.protocol.consumer import (
     OffsetFetchResponse,
 )
 from kafka.protocol.metadata import FindCoordinatorRequest, MetadataRequest, MetadataResponse
-from support.scripted_network import ScriptedNetwork, coordinator, three_attempts
+from support.fakes.scripted_network import ScriptedNetwork, coordinator, three_attempts
 
 from replication.adapters.wire import groups as module
 from replication.client.error_codes import ErrorCode

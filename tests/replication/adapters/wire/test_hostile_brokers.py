@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from kafka.protocol.admin import ListGroupsRequest
 from kafka.protocol.consumer import FetchRequest, ListOffsetsRequest, OffsetFetchRequest
 from kafka.protocol.metadata import FindCoordinatorRequest, MetadataRequest
-from support.fake_broker import FakeBroker, Hangup, Raw
-from support.record_batches import a_batch
+from support.network.fake_broker import FakeBroker, Hangup, Raw
+from support.records.record_batches import a_batch
 
 from replication.adapters.admin.planned_cluster import PlannedCluster
 from replication.adapters.wire import api_messages, connect, connections, framing

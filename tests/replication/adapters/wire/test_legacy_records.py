@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kafka.record.legacy_records import LegacyRecordBatchBuilder
-from support.partition_copies import a_partition, a_start, by_registry
+from support.copier.partition_copies import a_partition, a_start, by_registry
 
 from replication.adapters.wire.legacy_records import _with_right_checksum, to_format_2
 from replication.client.fetch_values import FetchBuffer, Fetched

@@ -8,7 +8,7 @@ import uuid
 import pytest
 from kafka.protocol.consumer import ListOffsetsRequest, ListOffsetsResponse
 from kafka.protocol.metadata import MetadataRequest, MetadataResponse
-from support.scripted_network import ScriptedNetwork, three_attempts
+from support.fakes.scripted_network import ScriptedNetwork, three_attempts
 
 from replication.adapters.wire import offsets as module
 from replication.client.error_codes import ErrorCode

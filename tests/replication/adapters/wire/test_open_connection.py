@@ -14,7 +14,7 @@ from contextlib import contextmanager
 import pytest
 from kafka.protocol.metadata import ApiVersionsResponse
 from kafka.protocol.sasl import SaslAuthenticateResponse, SaslHandshakeResponse
-from support.broken_servers import a_closed_port, a_server
+from support.network.broken_servers import a_closed_port, a_server
 
 from replication.adapters.wire.open_connection import _said, open_connection
 from replication.errors import ClusterRejected, ClusterUnavailable

@@ -9,7 +9,7 @@ import struct
 import pytest
 from kafka.protocol.metadata import FindCoordinatorRequest
 from kafka.protocol.producer import ProduceRequest, ProduceResponse
-from support.scripted_network import coordinator
+from support.fakes.scripted_network import coordinator
 
 from replication.adapters.wire import connect
 from replication.adapters.wire import connections as module

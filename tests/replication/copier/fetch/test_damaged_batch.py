@@ -9,9 +9,9 @@ from functools import cache
 import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
-from support.partition_copies import a_partition, a_start
-from support.record_batches import a_batch, unpackable
-from support.segmented_log import LogNetwork, SegmentedLog
+from support.copier.partition_copies import a_partition, a_start
+from support.fakes.segmented_log import LogNetwork, SegmentedLog
+from support.records.record_batches import a_batch, unpackable
 
 from replication.client.error_codes import ErrorCode
 from replication.client.fetch_values import FetchBuffer, FetchEntry

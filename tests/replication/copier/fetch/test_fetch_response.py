@@ -8,9 +8,9 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from support.partition_copies import a_partition, a_start
-from support.record_batches import a_batch
-from support.segmented_log import LogNetwork, SegmentedLog
+from support.copier.partition_copies import a_partition, a_start
+from support.fakes.segmented_log import LogNetwork, SegmentedLog
+from support.records.record_batches import a_batch
 
 from replication.client.error_codes import ErrorCode
 from replication.client.fetch_values import FetchBuffer, FetchEntry

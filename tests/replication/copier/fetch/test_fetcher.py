@@ -10,9 +10,9 @@ from functools import cache, partial
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.memory_network import give
-from support.partition_copies import LARGE, a_partition, a_start
-from support.record_batches import a_batch
+from support.copier.partition_copies import LARGE, a_partition, a_start
+from support.fakes.memory_network import give
+from support.records.record_batches import a_batch
 
 from replication.client.fetch_session import FetchOptions, FetchSession
 from replication.client.fetch_values import EpochEndOffset, Fetched, Leader

@@ -7,7 +7,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from support.partition_copies import a_partition, a_start
+from support.copier.partition_copies import a_partition, a_start
 
 from replication.client.fetch_values import Leader
 from replication.client.preferred_replicas import Replicas

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from support.memory_network import OUT_OF_RANGE, MemoryCluster
-from support.partition_copies import a_partition, a_start, fetch
-from support.record_batches import a_batch
+from support.copier.partition_copies import a_partition, a_start, fetch
+from support.fakes.memory_network import OUT_OF_RANGE, MemoryCluster
+from support.records.record_batches import a_batch
 
 from replication.client.fetch_values import FetchBuffer
 from replication.copier.error_policy import ErrorPolicy

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from support.memory_network import MemoryCluster
-from support.partition_copies import a_partition, a_start
-from support.two_clusters import a_spec
+from support.copier.partition_copies import a_partition, a_start
+from support.copier.two_clusters import a_spec
+from support.fakes.memory_network import MemoryCluster
 
 from replication.copier.fetch.fetcher_manager import FetcherManager
 from replication.copier.fetch.suspect_batches import LEAST_ANSWERS, SILENT_S, SuspectBatches

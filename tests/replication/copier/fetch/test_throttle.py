@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.partition_copies import a_partition, a_start
+from support.copier.partition_copies import a_partition, a_start
 
 from replication.client.fetch_session import FetchOptions
 from replication.client.preferred_replicas import Replicas

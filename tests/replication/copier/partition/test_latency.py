@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from support.append_leases import held
-from support.partition_copies import a_partition, a_start, fetch
-from support.record_batches import a_batch
+from support.copier.append_leases import held
+from support.copier.partition_copies import a_partition, a_start, fetch
+from support.records.record_batches import a_batch
 
 from replication.client.fetch_values import FetchBuffer
 from replication.client.network import Ack

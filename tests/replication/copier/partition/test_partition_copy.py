@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.partition_copies import (
+from support.copier.partition_copies import (
     FORWARDED,
     LARGE,
     LOCAL,
@@ -19,7 +19,7 @@ from support.partition_copies import (
     fetch,
     fill,
 )
-from support.record_batches import a_batch, a_marker
+from support.records.record_batches import a_batch, a_marker
 
 from replication.client.fetch_values import FetchBuffer
 from replication.copier.partition.intake import take

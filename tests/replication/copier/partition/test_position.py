@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.record_batches import a_batch, a_marker
+from support.records.record_batches import a_batch, a_marker
 
 from replication.client.producer_identity import ProducerIdentity
 from replication.copier.partition.position import OwnRecords, claim, missing_appenders, outranks

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from hypothesis import given
 from hypothesis import strategies as st
-from support.partition_copies import Target, a_partition, a_start, fetch
-from support.record_batches import GZIP, PLAIN, a_batch
+from support.copier.partition_copies import Target, a_partition, a_start, fetch
+from support.records.record_batches import GZIP, PLAIN, a_batch
 
 from replication.client.fetch_values import FetchBuffer
 from replication.copier.partition.intake import take

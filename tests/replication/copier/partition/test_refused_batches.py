@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.memory_network import Log
-from support.partition_copies import LARGE, a_partition, a_start, fetch
-from support.produce_requests import Wire
-from support.record_batches import a_batch
+from support.copier.partition_copies import LARGE, a_partition, a_start, fetch
+from support.copier.produce_requests import Wire
+from support.fakes.memory_network import Log
+from support.records.record_batches import a_batch
 
 from replication.client.fetch_values import FetchBuffer
 from replication.copier.partition.broker_errors import Recovery

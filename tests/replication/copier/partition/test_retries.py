@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.partition_copies import a_partition, a_start
+from support.copier.partition_copies import a_partition, a_start
 
 from replication.copier.partition.retries import PATIENCE_S, Retries
 from replication.model import PartitionState

@@ -6,9 +6,8 @@ import asyncio
 from dataclasses import replace
 from types import SimpleNamespace
 
-from support.append_leases import held
-from support.memory_network import MemoryCluster
-from support.partition_copies import (
+from support.copier.append_leases import held
+from support.copier.partition_copies import (
     FORWARDED,
     LOCAL,
     OURS,
@@ -18,7 +17,8 @@ from support.partition_copies import (
     by_registry,
     fetch,
 )
-from support.record_batches import a_batch
+from support.fakes.memory_network import MemoryCluster
+from support.records.record_batches import a_batch
 
 from replication.client.fetch_values import FetchBuffer
 from replication.client.producer_identity import ProducerIdentity

@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.append_leases import held, lapsed
-from support.memory_network import MemoryCluster
-from support.partition_copies import a_partition, a_start, fill
-from support.produce_requests import Wire
-from support.record_batches import a_batch
+from support.copier.append_leases import held, lapsed
+from support.copier.partition_copies import a_partition, a_start, fill
+from support.copier.produce_requests import Wire
+from support.fakes.memory_network import MemoryCluster
+from support.records.record_batches import a_batch
 
 from replication.adapters.wire import channel
 from replication.client.network import NotGranted

@@ -6,11 +6,11 @@ import asyncio
 from dataclasses import replace
 
 import pytest
-from support.append_leases import held
-from support.memory_network import MemoryCluster
-from support.partition_copies import FORWARDED, LOCAL, REGISTRY, fetch
-from support.record_batches import a_batch
-from support.unit_specs import changed
+from support.copier.append_leases import held
+from support.copier.partition_copies import FORWARDED, LOCAL, REGISTRY, fetch
+from support.copier.unit_specs import changed
+from support.fakes.memory_network import MemoryCluster
+from support.records.record_batches import a_batch
 
 from replication.client.fetch_values import FetchBuffer
 from replication.client.network import NotGranted

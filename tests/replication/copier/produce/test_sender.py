@@ -8,9 +8,9 @@ import struct
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.memory_network import Log
-from support.partition_copies import a_partition, a_start, fill
-from support.produce_requests import Wire
+from support.copier.partition_copies import a_partition, a_start, fill
+from support.copier.produce_requests import Wire
+from support.fakes.memory_network import Log
 
 from replication.copier.partition.broker_errors import PartitionError, Recovery
 from replication.copier.partition.produce_queue import MAX_IN_FLIGHT

@@ -6,9 +6,9 @@ import asyncio
 import itertools
 
 import pytest
-from support.memory_network import MemoryCluster
-from support.partition_copies import OURS, a_partition, a_start, fill
-from support.record_batches import a_batch, a_marker
+from support.copier.partition_copies import OURS, a_partition, a_start, fill
+from support.fakes.memory_network import MemoryCluster
+from support.records.record_batches import a_batch, a_marker
 
 from replication.client.fetch_session import FetchOptions
 from replication.copier.partition.position import Position

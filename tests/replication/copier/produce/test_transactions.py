@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from support.append_leases import held
-from support.memory_network import MemoryCluster
-from support.partition_copies import OURS, a_partition, a_start, fill
-from support.record_batches import a_marker
+from support.copier.append_leases import held
+from support.copier.partition_copies import OURS, a_partition, a_start, fill
+from support.fakes.memory_network import MemoryCluster
+from support.records.record_batches import a_marker
 
 from replication.client.error_codes import ErrorCode
 from replication.client.producer_identity import ProducerIdentity

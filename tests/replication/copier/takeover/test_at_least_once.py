@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from support.memory_network import MemoryCluster
-from support.partition_copies import a_partition, a_start
-from support.record_batches import a_batch
-from support.two_clusters import HERE, TwoClusters, ungranted
+from support.copier.partition_copies import a_partition, a_start
+from support.copier.two_clusters import HERE, TwoClusters, ungranted
+from support.fakes.memory_network import MemoryCluster
+from support.records.record_batches import a_batch
 
 from replication.copier.partition.position import Position
 from replication.copier.takeover.at_least_once import ends_of

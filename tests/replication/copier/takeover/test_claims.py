@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import MISSING, fields, replace
 
 import pytest
-from support.partition_copies import a_partition, a_start
+from support.copier.partition_copies import a_partition, a_start
 
 from replication.client.producer_identity import ProducerIdentity
 from replication.copier.partition.partition_copy import PartitionCopy

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.two_clusters import TwoClusters, a_spec
+from support.copier.two_clusters import TwoClusters, a_spec
 
 from replication.copier.takeover.connections import ConnectionPool
 from replication.errors import WrongCluster

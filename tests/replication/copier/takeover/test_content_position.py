@@ -7,9 +7,9 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
-from support.memory_network import MemoryCluster
-from support.partition_copies import FORWARDED, LOCAL, REGISTRY, a_partition, a_start
-from support.record_batches import a_batch
+from support.copier.partition_copies import FORWARDED, LOCAL, REGISTRY, a_partition, a_start
+from support.fakes.memory_network import MemoryCluster
+from support.records.record_batches import a_batch
 
 from replication.copier.partition.position import Position
 from replication.copier.takeover.content_position import TargetTail, set_position

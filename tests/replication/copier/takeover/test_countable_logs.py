@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.partition_copies import LARGE, a_partition, a_start, fetch
-from support.record_batches import a_batch, a_marker, compacted
-from support.two_clusters import HERE, TwoClusters
+from support.copier.partition_copies import LARGE, a_partition, a_start, fetch
+from support.copier.two_clusters import HERE, TwoClusters
+from support.records.record_batches import a_batch, a_marker, compacted
 
 from replication.client.fetch_values import FetchBuffer
 from replication.copier.partition.intake import take

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.memory_network import Log, MemoryCluster
-from support.record_batches import a_batch
-from support.two_clusters import TwoClusters, ungranted
+from support.copier.two_clusters import TwoClusters, ungranted
+from support.fakes.memory_network import Log, MemoryCluster
+from support.records.record_batches import a_batch
 
 from replication.copier import anchor_writer, unit
 from replication.copier.takeover import lost_anchor, takeover

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from support.memory_network import MemoryCluster
-from support.two_clusters import a_spec, ungranted
+from support.copier.two_clusters import a_spec, ungranted
+from support.fakes.memory_network import MemoryCluster
 
 from replication.client.producer_identity import ProducerIdentity
 from replication.copier.takeover.connections import Connections, new_connections

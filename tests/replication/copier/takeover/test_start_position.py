@@ -6,10 +6,10 @@ import asyncio
 from dataclasses import replace
 
 import pytest
-from support.memory_network import MemoryCluster
-from support.partition_copies import OURS
-from support.record_batches import a_batch
-from support.unit_specs import changed
+from support.copier.partition_copies import OURS
+from support.copier.unit_specs import changed
+from support.fakes.memory_network import MemoryCluster
+from support.records.record_batches import a_batch
 
 from replication.copier.partition.position import Position
 from replication.copier.spec import UnitSpec

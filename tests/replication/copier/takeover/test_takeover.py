@@ -7,9 +7,9 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
-from support.memory_network import MemoryCluster
-from support.partition_copies import a_partition
-from support.record_batches import a_batch, a_marker
+from support.copier.partition_copies import a_partition
+from support.fakes.memory_network import MemoryCluster
+from support.records.record_batches import a_batch, a_marker
 
 from replication.client.producer_identity import ProducerIdentity
 from replication.client.state_log import StateLog
