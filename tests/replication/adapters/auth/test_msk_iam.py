@@ -1,6 +1,7 @@
 """Tokens for Amazon MSK. No test asks AWS: credentials are made up, STS is a server of our own.
 
-That the signature is right is checked by a broker, in ``integration/copier/test_copier_logins.py``.
+That the signature is right is checked by a broker, in
+``integration/copier/secured/test_copier_logins.py``.
 """
 
 import base64

@@ -11,7 +11,7 @@ import pytest
 
 from orchestration.cli.screen.pipes import PIPE_CLOSED
 
-FILE = Path(__file__).parents[2] / "inputs" / "merge-full.properties"
+FILE = Path(__file__).parents[3] / "inputs" / "merge-full.properties"
 ISTHMUS = [sys.executable, "-m", "orchestration.cli.main"]
 
 

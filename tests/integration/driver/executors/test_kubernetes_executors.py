@@ -17,7 +17,7 @@ from replication.model import FlowState
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
-OVERLAY = Path(__file__).parents[3] / "deploy" / "kubernetes-executors"
+OVERLAY = Path(__file__).parents[4] / "deploy" / "kubernetes-executors"
 # Watches need web sockets; without one Spark asks again and again.
 QUICK = """\
 spark.conf.spark.kubernetes.executor.enableApiWatcher = false

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from orchestration.cli.configuration.check import check
 
-INPUTS = Path(__file__).parents[2] / "inputs"
+INPUTS = Path(__file__).parents[3] / "inputs"
 TWO = """\
 clusters = A, B
 A.bootstrap.servers = a:9092

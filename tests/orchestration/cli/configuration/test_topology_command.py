@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from orchestration.cli.configuration.topology import topology
 
-INPUTS = Path(__file__).parents[2] / "inputs"
+INPUTS = Path(__file__).parents[3] / "inputs"
 MESH = """\
 clusters = east, west, hub
 east.bootstrap.servers = e:9092

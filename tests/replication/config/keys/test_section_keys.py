@@ -21,7 +21,7 @@ from replication.settings.mm2_settings import Mm2
 from replication.settings.setting_key import Derived, Level
 from replication.settings.state_policies import Policies
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 PAGE = (ROOT / "docs" / "configuration.md").read_text()
 FIELDS = [(section, each) for section in SECTIONS for each in fields_of(section)]
 KEYS = [(each, key) for _, each in FIELDS for key in each.keys]

@@ -14,7 +14,7 @@ from replication.config.keys.connection_keys import CONNECTION, CONNECTION_REFUS
 from replication.config.load import load_config
 from replication.errors import ConfigError
 
-PAGE = Path(__file__).parents[3] / "docs" / "configuration.md"
+PAGE = Path(__file__).parents[4] / "docs" / "configuration.md"
 NOT_KNOWN = ("unknown key", "is not a known setting", "is not a known cluster")
 LEVELS = [
     pytest.param(prefix, owners, id=prefix or "top")
