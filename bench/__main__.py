@@ -14,14 +14,14 @@ from confluent_kafka import KafkaException
 from rich.console import Console
 from rich.table import Table
 
-from bench import brokers
-from bench.far import far_rate
 from bench.figures import Figures, as_json, derived, medians, rows
-from bench.gate import BenchFailed
-from bench.rounds import QUICK, Amounts, floor, visit
-from bench.running import PARTITIONS
-from bench.takeover import takeover
-from bench.tools import ISTHMUS, MM2, Tool
+from bench.measures.far import far_rate
+from bench.measures.rounds import QUICK, Amounts, floor, visit
+from bench.measures.takeover import takeover
+from bench.records.gate import BenchFailed
+from bench.tools import brokers
+from bench.tools.running import PARTITIONS
+from bench.tools.tool_config import ISTHMUS, MM2, Tool
 from replication.adapters.local import processes
 from replication.errors import ReplicationError
 

@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bench.brokers import running
 from bench.figures import percentile
-from bench.gate import BenchFailed, Dataset, closed_gate
-from bench.live import Live, Topic
-from bench.running import PARTITIONS, copy_of, started
-from bench.tools import ISTHMUS, SOURCE, TARGET
+from bench.records.gate import BenchFailed, Dataset, closed_gate
+from bench.records.live import Live, Topic
+from bench.tools.brokers import running
+from bench.tools.running import PARTITIONS, copy_of, started
+from bench.tools.tool_config import ISTHMUS, SOURCE, TARGET
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

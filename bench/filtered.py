@@ -20,17 +20,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from confluent_kafka import Consumer, TopicPartition
 
-from bench.brokers import running
-from bench.gate import BenchFailed, Dataset, closed_gate
-from bench.running import PARTITIONS, copy_of, started
-from bench.tools import ISTHMUS, MM2, Tool
-from bench.usage import usage
+from bench.records.gate import BenchFailed, Dataset, closed_gate
+from bench.tools.brokers import running
+from bench.tools.running import PARTITIONS, copy_of, started
+from bench.tools.tool_config import ISTHMUS, MM2, Tool
+from bench.tools.usage import usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bench.brokers import Brokers
-    from bench.running import Running
+    from bench.tools.brokers import Brokers
+    from bench.tools.running import Running
 
 _CONNECT = "org.apache.kafka.connect.transforms"
 _MM2_FILTER = {

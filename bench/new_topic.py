@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 from confluent_kafka import Producer
 
-from bench.brokers import running
 from bench.figures import percentile
-from bench.running import await_copying, copy_of, started
-from bench.tools import ISTHMUS
+from bench.tools.brokers import running
+from bench.tools.running import await_copying, copy_of, started
+from bench.tools.tool_config import ISTHMUS
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.model import TopicPartition
 
 if TYPE_CHECKING:
-    from bench.brokers import Brokers
+    from bench.tools.brokers import Brokers
 
 _CONFIGS = {"retention.ms": "-1"}
 _PAUSE_S = 4.0  # between topics, at most

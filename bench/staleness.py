@@ -19,17 +19,17 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from bench.brokers import running
 from bench.figures import percentile
-from bench.running import copy_of, started
 from bench.threads import working
-from bench.tools import ISTHMUS, MM2, SOURCE, TARGET, Tool
+from bench.tools.brokers import running
+from bench.tools.running import copy_of, started
+from bench.tools.tool_config import ISTHMUS, MM2, SOURCE, TARGET, Tool
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
-    from bench.brokers import Brokers
+    from bench.tools.brokers import Brokers
 
 GROUP = "bench-staleness"
 _FLOW = f"{SOURCE}->{TARGET}"

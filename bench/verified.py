@@ -18,16 +18,16 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from bench import damage
-from bench.brokers import running
-from bench.gate import BenchFailed, Dataset, closed_gate
-from bench.running import PARTITIONS, copy_of, started
-from bench.tools import ISTHMUS
+from bench.records import damage
+from bench.records.gate import BenchFailed, Dataset, closed_gate
+from bench.tools.brokers import running
+from bench.tools.running import PARTITIONS, copy_of, started
+from bench.tools.tool_config import ISTHMUS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bench.damage import Change
+    from bench.records.damage import Change
 
 _TOPIC = "bench-isthmus-verified"
 _APART = 100_003  # records between the one that is missing and the one that is doubled

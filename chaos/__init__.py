@@ -1,6 +1,8 @@
 """Chaos test: real clusters, a real driver, continuous writers, faults drawn from a seed.
 
 ==============  ================================================================================
+``__main__``    the command ``python -m chaos``
+``run``         one run: starts all, runs the faults, heals, drains, compares
 ``schedule``    which faults, and when: drawn from the seed
 ``fault_clock`` waits with them while nothing is copied for long
 ``topics``      the topics, and the delivery guarantee of each
@@ -14,4 +16,6 @@
 ``verdict``     the comparison at the end
 ``proxy``       TCP proxies with delay, loss and outages; tests use them too
 ==============  ================================================================================
+
+May import: the product.
 """

@@ -10,4 +10,6 @@
 ``policy_faults``   a cleanup.policy that is another one for a while
 ``state_faults``    state topics that lose records, or are deleted
 ==================  ============================================================================
+
+May import: the product, and all of ``chaos`` but ``chaos.run``.
 """

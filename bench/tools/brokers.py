@@ -10,8 +10,8 @@ import tenacity
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
-from bench.tls import TlsCluster
-from bench.tools import SOURCE, TARGET
+from bench.tools.tls import TlsCluster
+from bench.tools.tool_config import SOURCE, TARGET
 from chaos.proxy import Proxy
 from replication.adapters.local.local_kafka import LocalCluster
 from replication.adapters.local.local_network import free_ports

@@ -8,7 +8,7 @@ import sys
 import psutil
 import pytest
 
-from bench.usage import Usage, end, usage
+from bench.tools.usage import Usage, end, usage
 
 BURN = "import time\nwhile time.process_time() < 0.2: pass"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from bench import brokers
-from bench.gate import Dataset, closed_gate
-from bench.relay import relay_cost
+from bench.measures.relay import relay_cost
+from bench.records.gate import Dataset, closed_gate
+from bench.tools import brokers
 
 pytestmark = pytest.mark.integration
 

@@ -15,7 +15,7 @@ import sys
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from bench.loader import Share
+from bench.records.loader import Share
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,7 +81,7 @@ def shares(bootstrap: str, data: Dataset) -> list[Share]:
 def _start(share: Share) -> subprocess.Popen[str]:
     """Start a loader. In a session of its own, so that Ctrl-C reaches it through its pipe only."""
     return subprocess.Popen(
-        [sys.executable, "-m", "bench.loader", json.dumps(asdict(share))],
+        [sys.executable, "-m", "bench.records.loader", json.dumps(asdict(share))],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

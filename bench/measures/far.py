@@ -5,16 +5,16 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from bench.gate import Dataset, closed_gate
-from bench.running import await_copying, copy_of, started
-from bench.usage import usage
+from bench.records.gate import Dataset, closed_gate
+from bench.tools.running import await_copying, copy_of, started
+from bench.tools.usage import usage
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bench.brokers import Brokers
     from bench.figures import Figures
-    from bench.tools import Tool
+    from bench.tools.brokers import Brokers
+    from bench.tools.tool_config import Tool
 
 _ONE_WAY_S = 0.05
 _FIRST = 0.2  # of the records: connections and windows are still opening

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from bench.gate import BenchFailed
+from bench.records.gate import BenchFailed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -7,8 +7,8 @@ import json
 import pytest
 from cramjam import lz4
 
-from bench.gate import Dataset, shares
-from bench.loader import values
+from bench.records.gate import Dataset, shares
+from bench.records.loader import values
 
 
 @pytest.mark.parametrize("size", [100, 1000])

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from bench.tools import ISTHMUS, MM2, properties
+from bench.tools.tool_config import ISTHMUS, MM2, properties
 
 
 @pytest.mark.parametrize("tool", [ISTHMUS, MM2], ids=lambda tool: tool.name)

@@ -8,7 +8,7 @@ from array import array
 import pytest
 from support.records import kafka_records
 
-from bench.live import Live, Seen, Topic
+from bench.records.live import Live, Seen, Topic
 
 
 def test_those_that_were_made_between_two_moments_count():

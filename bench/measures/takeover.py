@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-from bench.gate import BenchFailed, Dataset, closed_gate
-from bench.running import PARTITIONS, Running, await_copying, copy_of, started
-from bench.usage import members
+from bench.records.gate import BenchFailed, Dataset, closed_gate
+from bench.tools.running import PARTITIONS, Running, await_copying, copy_of, started
+from bench.tools.usage import members
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bench.brokers import Brokers
     from bench.figures import Figures
-    from bench.tools import Tool
+    from bench.tools.brokers import Brokers
+    from bench.tools.tool_config import Tool
 
 _WORKER = "spark_jobs.source.worker_daemon"
 _BEFORE = 0.25  # of the records are copied before the kill

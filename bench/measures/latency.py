@@ -8,7 +8,7 @@ import time
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from bench.figures import Figures, percentile
-from bench.gate import BenchFailed
+from bench.records.gate import BenchFailed
 
 _RATE = 1000
 _ENOUGH = 0.95  # of the records written must have been seen

@@ -7,21 +7,21 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bench import content
 from bench.figures import has_settled
-from bench.gate import BenchFailed, Dataset, closed_gate
-from bench.latency import latency
-from bench.relay import relay_cost
-from bench.running import PARTITIONS, Running, copy_of, started
-from bench.usage import usage
+from bench.measures.latency import latency
+from bench.measures.relay import relay_cost
+from bench.records import content
+from bench.records.gate import BenchFailed, Dataset, closed_gate
+from bench.tools.running import PARTITIONS, Running, copy_of, started
+from bench.tools.usage import usage
 
 if TYPE_CHECKING:
     from collections.abc import Collection
     from pathlib import Path
 
-    from bench.brokers import Brokers
     from bench.figures import Figures
-    from bench.tools import Tool
+    from bench.tools.brokers import Brokers
+    from bench.tools.tool_config import Tool
 
 _SETTLE_S = 3.0
 _QUIET_S = 10.0  # before idle cost: what copying left behind is cleared away by then

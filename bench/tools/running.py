@@ -8,17 +8,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bench.figures import Copy
-from bench.gate import BenchFailed, Dataset, closed_gate
-from bench.tools import SOURCE, Tool, command
-from bench.usage import end, usage
+from bench.records.gate import BenchFailed, Dataset, closed_gate
+from bench.tools.tool_config import SOURCE, Tool, command
+from bench.tools.usage import end, usage
 from replication.adapters.local import processes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from bench.brokers import Brokers
-    from bench.gate import Gate
+    from bench.records.gate import Gate
+    from bench.tools.brokers import Brokers
 
 PARTITIONS = 4
 _POLL_S = 0.02

@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from bench import damage
+from bench.records import damage
 from bench.verified import faults
 from replication.records.batch import restamp, walk
 from replication.records.codec import decode, encode, plain_record
