@@ -1,4 +1,4 @@
-"""The driver's loop: leases, streaming queries, background tasks, states of flows.
+"""The driver's loop: leases, parts of flows, background tasks, edits of the file.
 
 ``background_tasks``: Runs a flow's periodic tasks beside copying: heartbeats, group offsets,
     configs, ACLs
@@ -14,15 +14,10 @@
     asks for
 ``fencing_probe``: Run ``copier.takeover.fencing_probe`` on a flow's target, over connections of
     its own
-``flow_driver``: Drives one flow: starts, watches and ends its query, and writes its status; never
-    blocks
+``flow``: Drives one flow, its query, its next step and its state: a room of its own
 ``flow_lease``: Hold a flow for this driver: take and renew its lease, read what operators want
 ``flow_parts``: Builds what drives a flow from the settings in force, and replaces it when the file
     is edited
-``flow_query``: Starts, inspects and stops one flow's Spark query; measures how long it is in one
-    epoch
-``flow_states``: Decides a driver's next step for a flow, and the flow's displayed state and
-    reason
 ``task_list``: Lists the background tasks of a flow, from its settings
 
 May import: all other rooms of ``spark_jobs``.

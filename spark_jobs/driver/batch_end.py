@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from replication.model import TopicPartition
     from replication.state import Anchor
     from replication.supervision.batch_run import LeftToCopy
-    from spark_jobs.driver.flow_driver import FlowDriver
+    from spark_jobs.driver.flow.flow_driver import FlowDriver
 
     Offsets = Mapping[TopicPartition, int]
     Anchors = Mapping[TopicPartition, Anchor]

@@ -21,7 +21,7 @@ from replication.errors import EnvironmentProblem
 from replication.model import PartitionPlan, TopicPartition
 from replication.settings.copy_settings import CopySettings
 from replication.settings.file_settings import SparkSettings
-from spark_jobs.driver.flow_query import start_query
+from spark_jobs.driver.flow.flow_query import start_query
 from spark_jobs.process.appdir import FlowDir
 from spark_jobs.process.jvm import archive_path, launch
 from spark_jobs.process.spark_session import spark_conf, start_session, warm_workers
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from spark_jobs.driver.flow_query import FlowQuery
+    from spark_jobs.driver.flow.flow_query import FlowQuery
 
 _EPOCHS = 3
 _LIMIT_S = 120.0

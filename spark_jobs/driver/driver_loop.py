@@ -19,8 +19,8 @@ from replication.model import FlowState
 from spark_jobs.driver.batch_end import BatchEnd
 from spark_jobs.driver.beats import Beats, StartBeats
 from spark_jobs.driver.edited_file import EditedFile, hosted, restart_reason
+from spark_jobs.driver.flow.flow_query import first_line, is_stopped, slots, start_query
 from spark_jobs.driver.flow_parts import FlowParts
-from spark_jobs.driver.flow_query import first_line, is_stopped, slots, start_query
 from spark_jobs.metrics.exposition import exposition_of
 from spark_jobs.metrics.metrics_collector import MetricsCollector
 from spark_jobs.metrics.otlp_push import OtlpPush, resource_of
@@ -45,9 +45,9 @@ if TYPE_CHECKING:
 
     from replication.adapters.followed_file import FollowedFile, Reading
     from replication.settings.flow_settings import Flow
-    from spark_jobs.driver.flow_driver import FlowDriver
+    from spark_jobs.driver.flow.flow_driver import FlowDriver
+    from spark_jobs.driver.flow.flow_query import FlowQuery
     from spark_jobs.driver.flow_lease import FlowLease
-    from spark_jobs.driver.flow_query import FlowQuery
     from spark_jobs.metrics.exposition import Exposition
     from spark_jobs.process.appdir import AppDir, Lock
 
@@ -198,7 +198,7 @@ class Driver:
                 beat()
                 if reason := each.restart_reason:
                     _die(reason)
-                if each.stalls(has_slots=self._has_slots):
+                if each.cycle.stalls(has_slots=self._has_slots):
                     _die(f"an epoch of {each.flow.name} does not end: a Spark worker process hangs")
         except Exception:
             if not self._has_exited(jvm):
@@ -219,7 +219,7 @@ class Driver:
 
     def _check_slots(self) -> None:
         """Set ``slot_shortage`` of waiting flows, so that no unit waits a whole epoch for slots."""
-        waiting = [each for each in self._flows if each.query is None]
+        waiting = [each for each in self._flows if each.cycle.query is None]
         if not waiting or self._spark is None or time.monotonic() < self._slots_at:
             return
         self._slots_at = time.monotonic() + _RETRY_S
@@ -228,11 +228,11 @@ class Driver:
         free = slots(self._spark) - self._taken()
         for each in waiting:
             needed = self._needed(each)
-            each.slot_shortage = "" if needed <= free else self._shortage(needed, free)
-            free -= 0 if each.slot_shortage else needed
+            each.cycle.slot_shortage = "" if needed <= free else self._shortage(needed, free)
+            free -= 0 if each.cycle.slot_shortage else needed
 
     def _taken(self) -> int:
-        return sum(self._needed(each) for each in self._flows if each.query is not None)
+        return sum(self._needed(each) for each in self._flows if each.cycle.query is not None)
 
     def _needed(self, driver: FlowDriver) -> int:
         """Return the slots of a flow, those of units that it may come to have included."""
@@ -255,7 +255,9 @@ class Driver:
 
         The JVM stops meanwhile, and so would each call of ours; units copy on.
         """
-        if jvm.archive is None or not all(each.copies_since(_DUMP_AFTER_S) for each in self._flows):
+        if jvm.archive is None or not all(
+            each.cycle.copies_since(_DUMP_AFTER_S) for each in self._flows
+        ):
             return
         archive, jvm.archive = jvm.archive, None
         if self._spark is not None:

@@ -27,7 +27,7 @@ from spark_jobs.budget.disk_watch import DiskWatch
 from spark_jobs.budget.unit_count import count_of, least_units
 from spark_jobs.driver.background_tasks import BackgroundTasks
 from spark_jobs.driver.cluster_watch import ClusterWatch
-from spark_jobs.driver.flow_driver import Beside, FlowDriver
+from spark_jobs.driver.flow.flow_driver import Beside, FlowDriver
 from spark_jobs.driver.flow_lease import FlowLease
 from spark_jobs.driver.task_list import tasks_of
 from spark_jobs.planning.delivery_modes import DeliveryModes
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from replication.settings.config import Config
     from replication.settings.flow_settings import Flow
     from spark_jobs.driver.background_tasks import BackgroundTask, TaskOutcome
-    from spark_jobs.driver.flow_driver import Starter
+    from spark_jobs.driver.flow.query_cycle import Starter
     from spark_jobs.planning.flow_planner import FlowPlan
     from spark_jobs.process.appdir import AppDir
     from spark_jobs.transform.transform_run import Setting
@@ -144,7 +144,7 @@ class FlowParts:
 
     def follow_load(self, driver: FlowDriver) -> None:
         """Give a flow more or fewer units, if its file says that their number follows the load."""
-        name, load = driver.flow.name, driver.take_load()
+        name, load = driver.flow.name, driver.cycle.take_load()
         if load is None:
             return
         before, units = driver.flow.copying.units, self._counts[name].see(load, time.monotonic())

@@ -194,7 +194,7 @@ class FlowMetrics:
 
 
 class MeasuredFlow(Protocol):
-    """A flow whose figures are read; see ``spark_jobs.driver.flow_driver``."""
+    """A flow whose figures are read; see ``spark_jobs.driver.flow.flow_driver``."""
 
     flow: Flow
 

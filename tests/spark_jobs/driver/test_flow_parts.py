@@ -23,9 +23,7 @@ class Driven:
         self.flow, self.load, self.followed = parts.flow("A->B"), None, []
         self.lease = SimpleNamespace(status=SimpleNamespace(generation=3))
         self.tasks = SimpleNamespace(replace=lambda _: [])
-
-    def take_load(self):
-        return self.load
+        self.cycle = SimpleNamespace(take_load=lambda: self.load)
 
     def follow(self, flow, planner, settings):
         self.flow = flow

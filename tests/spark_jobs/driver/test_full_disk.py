@@ -13,11 +13,10 @@ from support.fakes.full_disk import Disk
 from support.settings.configs import a_config, a_flow
 
 from spark_jobs import replicate
-from spark_jobs.driver.flow_driver import Beside, FlowDriver
+from spark_jobs.driver.flow.query_cycle import QueryCycle
 from spark_jobs.planning.topic_watcher import TopicWatcher
 from spark_jobs.process.appdir import AppDir, FlowDir, read_json
 from spark_jobs.process.jvm import DIED
-from spark_jobs.transform.flow_transforms import FlowTransforms
 
 
 @pytest.fixture
@@ -26,8 +25,8 @@ def disk(tmp_path, monkeypatch) -> Disk:
 
 
 @pytest.fixture
-def flow(tmp_path) -> FlowDriver:
-    """Return a flow that can start: each start appends to ``flow.starts``."""
+def flow(tmp_path) -> QueryCycle:
+    """Return the queries of a flow that can start: each start appends to ``flow.starts``."""
     directory = FlowDir(tmp_path / "flow")
     directory.root.mkdir()
     lease = SimpleNamespace(status=SimpleNamespace(generation=1), ended=0)
@@ -37,13 +36,7 @@ def flow(tmp_path) -> FlowDriver:
         starts.append(attempt)
         return SimpleNamespace(epoch=lambda: None, alive=lambda: True)
 
-    made = FlowDriver(
-        a_flow(),
-        lease,
-        TopicWatcher(a_flow(), directory, None),
-        starter,
-        Beside(None, FlowTransforms(a_flow(), None), None),
-    )
+    made = QueryCycle(a_flow(), lease, TopicWatcher(a_flow(), directory, None), starter)
     made.starts, made.directory = starts, directory
     return made
 
@@ -52,15 +45,17 @@ def test_bl_236_without_space_no_query_starts_and_the_reason_says_so(flow, disk)
     disk.fill()
     with capture_logs() as logs:
         for _ in range(9):
-            flow._start()
+            flow.start()
     assert flow.starts == []
     assert [each["event"] for each in logs] == ["plan not written", "query not started"]
-    assert flow._rested_at - time.monotonic() <= 5.0, "it is looked again soon, however long it was"
-    assert flow._problem == (
+    assert flow.pauses._until - time.monotonic() <= 5.0, (
+        "it is looked again soon, however long it was"
+    )
+    assert flow.problem == (
         f"no space in {flow.directory.root}: free some there, and copying continues by itself"
     )
     disk.free()
-    flow._start()
+    flow.start()
     assert flow.starts == [10]
     assert read_json(flow.directory.plan)["run"] is True
 
@@ -68,10 +63,10 @@ def test_bl_236_without_space_no_query_starts_and_the_reason_says_so(flow, disk)
 def test_bl_236_a_query_that_ends_without_space_is_explained_by_that(flow, disk):
     disk.fill()
     flow._fail("the query ended: java.io.IOException: No space left on device", 0.0)
-    assert flow._problem.startswith(f"no space in {flow.directory.root}: ")
+    assert flow.problem.startswith(f"no space in {flow.directory.root}: ")
     disk.free()
     flow._fail("the query ended: another reason", 0.0)
-    assert flow._problem == "the query ended: another reason"
+    assert flow.problem == "the query ended: another reason"
 
 
 def test_bl_236_a_checkpoint_that_cannot_be_made_ends_no_driver(flow):
@@ -79,9 +74,9 @@ def test_bl_236_a_checkpoint_that_cannot_be_made_ends_no_driver(flow):
         raise OSError(28, "No space left on device")
 
     flow._starter = starter
-    flow._start()
+    flow.start()
     assert flow.query is None
-    assert flow._problem == "starting the query: [Errno 28] No space left on device"
+    assert flow.problem == "starting the query: [Errno 28] No space left on device"
 
 
 def test_bl_236_a_plan_that_was_not_written_is_written_when_there_is_space(tmp_path, disk):

@@ -53,15 +53,14 @@ class HangingJvm:
     alive = True
 
 class Flow:
-    done, ending, restart_reason, query = False, False, "", "a query"
+    done, ending, restart_reason = False, False, ""
+    cycle = SimpleNamespace(query="a query", stalls=lambda **_: False)
     ticks = 0
     def tick(self):
         self.ticks += 1
         if self.ticks == 3:
             print("hanging", flush=True)
             threading.Event().wait()  # as a call into a JVM that does not answer
-    def stalls(self, **_):
-        return False
 
 logs.configure_logs()
 driver_loop.LoopWatchdog = lambda die: loop_watchdog.LoopWatchdog(die, checks=3, check_s=0.1)

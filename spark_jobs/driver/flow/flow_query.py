@@ -1,4 +1,4 @@
-"""Starts, inspects and stops one flow's Spark query; measures how long it is in one epoch."""
+"""Starts, inspects and stops one flow's Spark query."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ _COPIER = "spark.isthmus.copier"  # a test may set another copier
 _FIGURES = "figures"
 _LOOK_S = 1.0  # between calls to the JVM: each costs CPU time on both sides
 _READ_ANYWAY_S = 10.0
-_MOST_S = 1.0  # that one look adds: a process that was frozen for an hour adds a second
 _RETRY = "1 second"  # between epochs that end at once, because every unit was refused
 
 
@@ -96,27 +95,6 @@ class FlowQuery:
     def stop(self) -> None:
         """Stop it. Its tasks end cleanly only when it is idle."""
         self._query.stop()
-
-
-class EpochStall:
-    """Adds up the time between looks that saw the same epoch."""
-
-    def __init__(self) -> None:
-        self.seconds = 0.0
-        self._epoch: tuple[int, int] | None = None
-        self._seen_at = 0.0
-
-    def begin(self) -> None:
-        """Start counting now."""
-        self.seconds, self._epoch, self._seen_at = 0.0, None, time.monotonic()
-
-    def see(self, epoch: tuple[int, int] | None) -> None:
-        """Record which epoch runs now: its number and the number of its plan."""
-        moment = time.monotonic()
-        self.seconds += min(moment - self._seen_at, _MOST_S)
-        self._seen_at = moment
-        if epoch != self._epoch:
-            self.seconds, self._epoch = 0.0, epoch
 
 
 def start_query(

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from spark_jobs.driver import flow_query as module
-from spark_jobs.driver.flow_query import FlowQuery
+from spark_jobs.driver.flow import flow_query as module
+from spark_jobs.driver.flow.flow_query import FlowQuery
 from spark_jobs.process.appdir import FlowDir
 
 

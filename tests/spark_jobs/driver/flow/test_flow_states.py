@@ -1,7 +1,7 @@
 import pytest
 
 from replication.model import Desired, FlowState
-from spark_jobs.driver.flow_states import Situation, Step, decide_step, flow_state
+from spark_jobs.driver.flow.flow_states import Situation, Step, decide_step, flow_state
 
 COPYING = {"planned": True, "partitions": 4, "query": True, "alive": True, "begun": True}
 READY = {"planned": True, "partitions": 4}

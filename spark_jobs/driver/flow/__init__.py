@@ -1,0 +1,15 @@
+"""Drives one flow: its query from start to end, its next step, and what operators are told of it.
+
+``epoch_stall``: Says whether a process that copies hangs: its epoch does not end
+``flow_driver``: Drives one flow: decides its next step, carries it out, and writes its status;
+    never blocks
+``flow_query``: Starts, inspects and stops one flow's Spark query
+``flow_remarks``: Remarks on how a flow copies, and on topics that it does not copy any more
+``flow_states``: Decides a driver's next step for a flow, and the flow's displayed state and
+    reason
+``query_cycle``: Starts, watches and ends the queries of a flow, one after the other
+``query_pauses``: How long a flow waits after a query that failed
+
+May import: ``spark_jobs.driver.background_tasks``, ``spark_jobs.driver.flow_lease``, and what
+``spark_jobs.driver`` may.
+"""
