@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from spark_jobs.driver.flow.query_cycle import Starter
     from spark_jobs.planning.flow_planner import FlowPlan
     from spark_jobs.process.appdir import AppDir
-    from spark_jobs.transform.transform_run import Setting
+    from spark_jobs.transform.run.run_setting import Setting
 
 _TASKS_AT_ONCE = 7  # of one flow, so that a task that waits does not delay the others
 _OLD_RUNS_S = 120.0  # so long a task that began before an edit may keep its connections
@@ -164,8 +164,8 @@ class FlowParts:
     def _setting(self, flow: Flow, lease: FlowLease) -> Setting:
         """Return what the flow's transforms need, once Spark has started."""
         # They load pyarrow and pandas, which takes a driver without transforms a second.
+        from spark_jobs.transform.run.run_setting import Setting  # noqa: PLC0415 - see above
         from spark_jobs.transform.spark_job import TransformJob  # noqa: PLC0415 - see above
-        from spark_jobs.transform.transform_run import Setting  # noqa: PLC0415 - see above
 
         spark, known = self.spark, self._known[flow.name]
         if spark is None:

@@ -2,9 +2,7 @@
 
 ``flow_transforms``: The transforms of one flow in its driver: starts, feeds and ends each run
 ``application_conf``: Spark's settings of an application with its transforms
-``transform_run``: Runs one transform in a thread of the driver: batch after batch
-``batch_plan``: Which ranges the next batch of a transform takes, by slot
-``placement``: Where a transform of a partition begins: at its anchor, at ``copy.start``, or not yet
+``run``: Runs one transform in a thread of the driver, batch after batch: a room of its own
 ``start_record``: Since when a transform works as it works now
 ``point_record``: Which offsets of both sides belong together, noted once a minute
 ``slot_producers``: The producers of its tasks, their fence, and the positions that it continues at

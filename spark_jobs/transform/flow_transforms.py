@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from replication.model import PartitionPlan, TopicPartition
     from replication.settings.flow_settings import Flow
     from replication.settings.transform_settings import TopicTransform
-    from spark_jobs.transform.transform_run import Setting, TransformRun
+    from spark_jobs.transform.run.run_setting import Setting
+    from spark_jobs.transform.run.transform_run import TransformRun
 
 
 @dataclass(slots=True)
@@ -89,7 +90,7 @@ class FlowTransforms:
 
 def _run(setting: Setting, number: int, transform: TopicTransform) -> TransformRun:
     # It needs pyarrow and pandas, which take a driver without transforms a second to load.
-    from spark_jobs.transform.transform_run import TransformRun  # noqa: PLC0415 - see above
+    from spark_jobs.transform.run.transform_run import TransformRun  # noqa: PLC0415 - see above
 
     return TransformRun(setting, number, transform)
 

@@ -15,7 +15,7 @@ from orchestration.cli.main import app
 from replication.state import dead_letters_topic
 
 if TYPE_CHECKING:
-    from spark_jobs.transform.transform_run import TransformRun
+    from spark_jobs.transform.run.transform_run import TransformRun
 
 pytestmark = pytest.mark.integration
 

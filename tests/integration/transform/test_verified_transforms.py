@@ -22,8 +22,8 @@ from replication.errors import ReplicationError
 from replication.settings.transform_settings import TopicTransform, Written
 from replication.state import TransformPoint
 from replication.verification.transformed import TransformedResult
-from spark_jobs.transform import transform_run
 from spark_jobs.transform.columns.record_columns import rows_ddl
+from spark_jobs.transform.run import transform_run
 from spark_jobs.transform.sql_plan import sql_plan
 from spark_jobs.transform.start_record import definition_of
 from spark_jobs.verification import transformed_job

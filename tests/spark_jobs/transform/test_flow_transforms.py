@@ -11,7 +11,7 @@ from replication.errors import ConfigError
 from replication.model import PartitionPlan, TopicPartition
 from replication.settings.transform_settings import TopicTransform
 from spark_jobs.transform.flow_transforms import FlowTransforms, clusters_of
-from spark_jobs.transform.transform_run import Setting
+from spark_jobs.transform.run.run_setting import Setting
 
 PLANS = [PartitionPlan(TopicPartition("t", 0), TopicPartition("A.t", 0))]
 LONG_S = 30

@@ -14,8 +14,9 @@ from replication.model import PartitionPlan, TopicPartition
 from replication.state import Anchor, anchors_topic
 from spark_jobs.transform import point_record
 from spark_jobs.transform.flow_transforms import clusters_of
+from spark_jobs.transform.run.run_setting import Setting
+from spark_jobs.transform.run.transform_run import TransformRun
 from spark_jobs.transform.task import tasks
-from spark_jobs.transform.transform_run import Setting, TransformRun
 from support.flows.state_reader import StateReader
 from support.records import kafka_records
 

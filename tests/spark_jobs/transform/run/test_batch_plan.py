@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from replication.model import PartitionPlan, TopicPartition
 from replication.state import Anchor
-from spark_jobs.transform.batch_plan import BatchLimits, plan_batch
+from spark_jobs.transform.run.batch_plan import BatchLimits, plan_batch
 
 ONE, TWO = TopicPartition("t", 0), TopicPartition("t", 1)
 PLANS = {each: PartitionPlan(each, each) for each in (ONE, TWO)}

@@ -1,0 +1,89 @@
+"""Where a transform is in each of its partitions, and which of them wait."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import structlog
+
+from replication.model import PartitionState
+from spark_jobs.transform.run.placement import Placement
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from replication.model import PartitionPlan, TopicPartition
+    from replication.settings.flow_settings import Flow
+    from replication.state import Anchor
+    from spark_jobs.transform.slot_producers import SlotProducers
+    from spark_jobs.transform.task.task_process import TaskProcess
+    from spark_jobs.transform.task.work import RangeWork
+
+log = structlog.get_logger()
+
+
+@dataclass(slots=True)
+class RunPositions:
+    """The anchors of partitions that were placed; in ``halted``, why some of them wait."""
+
+    flow: Flow
+    process: TaskProcess
+    anchors: dict[TopicPartition, Anchor] = field(default_factory=dict)
+    halted: dict[TopicPartition, str] = field(default_factory=dict)
+
+    def forget(self) -> None:
+        """Forget the anchors: former tasks were fenced, so they are read again."""
+        self.anchors = {}
+
+    def running(
+        self, plans: Mapping[TopicPartition, PartitionPlan]
+    ) -> dict[TopicPartition, Anchor]:
+        """Return the anchors of those that do not wait."""
+        running = {each: a for each, a in self.anchors.items() if each in plans}
+        return {each: a for each, a in running.items() if each not in self.halted}
+
+    def unplaced(self, plans: Mapping[TopicPartition, PartitionPlan]) -> set[TopicPartition]:
+        """Return the partitions that are new, or that an operator has answered for."""
+        new = plans.keys() - self.anchors.keys() - self.halted.keys()
+        return new | {each for each in self.halted if self._decided(each, plans)}
+
+    def place(
+        self, producers: SlotProducers, plans: Iterable[PartitionPlan]
+    ) -> Mapping[TopicPartition, Anchor]:
+        """Find where these partitions begin, and return that; some may have to wait."""
+        placement = Placement(self.flow, producers)
+        placed = self.process.run(placement.place([*plans]))
+        for where, anchor in placed.items():
+            self.halted.pop(where, None)
+            if anchor.state != PartitionState.RUNNING:
+                self.halted[where] = anchor.reason
+            self.anchors[where] = anchor
+        return placed
+
+    def advance(self, where: TopicPartition, anchor: Anchor) -> None:
+        """Note what a task has committed."""
+        self.anchors[where] = anchor
+        if anchor.state != PartitionState.RUNNING:
+            self.halted[where] = anchor.reason
+            log.error("transform halted", flow=anchor.flow, reason=anchor.reason)
+
+    def lose(self, producers: SlotProducers, ranges: Iterable[RangeWork]) -> None:
+        """Go on behind what retention deleted, or halt, by policy; the loss is recorded."""
+        placement = Placement(self.flow, producers)
+        for each in ranges:
+            anchor = self.anchors[each.source]
+            found = self.process.run(placement.behind_lost_range(anchor))
+            self.anchors[each.source] = found
+            if found.state != PartitionState.RUNNING:
+                self.halted[each.source] = found.reason
+
+    def _decided(
+        self, where: TopicPartition, plans: Mapping[TopicPartition, PartitionPlan]
+    ) -> bool:
+        """Say whether an operator has answered for a partition that waits."""
+        anchor = self.anchors.get(where)
+        if where not in plans or anchor is None or (made := plans[where].decision) is None:
+            return False
+        at = -1 if anchor.source is None else anchor.source
+        return (made.state, made.position) == (anchor.state, at)

@@ -1,0 +1,115 @@
+"""Runs the batches of a transform, and learns from what the tasks of their slots report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pyspark.errors import PySparkException
+
+from spark_jobs.transform.spark_job import JobTooSlow
+from spark_jobs.transform.sql_plan import is_about_data, sql_reason
+from spark_jobs.transform.task.range_reader import OutsideLog, record_at
+from spark_jobs.transform.task.work import RangeWork, SlotWork
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from replication.model import TopicPartition
+    from replication.settings.transform_settings import TopicTransform
+    from spark_jobs.transform.run.batch_plan import BatchLimits
+    from spark_jobs.transform.run.run_positions import RunPositions
+    from spark_jobs.transform.run.run_setting import Job
+    from spark_jobs.transform.slot_producers import SlotProducers
+    from spark_jobs.transform.task.work import SlotReport
+
+_GONE = "SQL failed on it, and it is not in the source's log any more"
+
+
+@dataclass(slots=True)
+class SlotBatches:
+    """Runs batches with one task a slot; ``positions`` and ``limits`` learn how they ended.
+
+    ``tell`` lets operators see why a slot has not written. ``in_doubt``: a task may still be
+    running, or have committed, which shows when its producer is fenced.
+    """
+
+    job: Job
+    transform: TopicTransform
+    limits: BatchLimits
+    positions: RunPositions
+    counts: Callable[[], Mapping[str, int]]  # of partitions, of the topics on the target
+    tell: Callable[[str], None]
+    in_doubt: bool = False
+    records: int = 0  # read since the start
+    _sequences: dict[int, dict[TopicPartition, int]] = field(default_factory=dict)
+
+    def forget(self) -> None:
+        """Forget what producers wrote last: they have new epochs."""
+        self.in_doubt, self._sequences = False, {}
+
+    def run(self, producers: SlotProducers, slots: Mapping[int, tuple[RangeWork, ...]]) -> None:
+        """Run a batch of these ranges. Raises PySparkException where it did not fail on data."""
+        listed = sorted(slots)
+        work = tuple(self._slot(producers, slot, slots[slot]) for slot in listed)
+        ranges = {e.source: (e.anchor.source or 0, e.end) for each in work for e in each.ranges}
+        try:
+            reports = self.job.run(work)
+        except PySparkException as error:
+            if "OutsideLog" in str(error):
+                self.positions.lose(producers, (e for each in slots.values() for e in each))
+                return
+            if not is_about_data(error):
+                raise
+            self.limits.failed(ranges, sql_reason(error))
+            return
+        except JobTooSlow as slow:
+            self.limits.failed(ranges, str(slow))
+            self.in_doubt = True  # its tasks may still be running
+            return
+        for number, slot, report in zip(listed, work, reports, strict=True):
+            self._learn(producers, number, slot, report)
+            if report.ranges:
+                self.limits.succeeded({e.source: ranges[e.source] for e in slot.ranges})
+
+    def _learn(
+        self, producers: SlotProducers, number: int, slot: SlotWork, report: SlotReport
+    ) -> None:
+        if report.outside:
+            self.positions.lose(producers, slot.ranges)
+            return
+        if report.problem:
+            self.in_doubt = True  # whether it committed shows when its producer is fenced
+            self.tell(report.problem)
+            return
+        if report.failed:
+            self._find_reasons(producers, slot, report)
+            return
+        self._sequences[number] = dict(report.sequences)
+        for each in report.ranges:
+            where = each.anchor.topic, each.anchor.partition
+            partition = next(e.source for e in slot.ranges if e.source == where)
+            self.records += each.read
+            self.positions.advance(partition, each.anchor)
+
+    def _find_reasons(self, producers: SlotProducers, slot: SlotWork, report: SlotReport) -> None:
+        """Find why SQL fails on records: the next batch takes them as poison records."""
+        for number, offset in report.failed:
+            work = slot.ranges[number]
+            found = record_at(producers.connected, slot.clusters, work, offset)
+            try:
+                record = self.positions.process.run(found)
+            except OutsideLog:
+                return  # retention took it meanwhile, which the next batch finds too
+            reason = _GONE if record is None else self.job.reason(slot, work, record)
+            self.limits.poison(work.source, offset, reason)
+
+    def _slot(self, producers: SlotProducers, slot: int, ranges: tuple[RangeWork, ...]) -> SlotWork:
+        return SlotWork(
+            producers.clusters,
+            self.transform,
+            producers.identities[slot],
+            ranges,
+            self.counts(),
+            self._sequences.get(slot, {}),
+        )
