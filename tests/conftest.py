@@ -39,8 +39,8 @@ hypothesis.settings.register_profile(
 # The modules that take longest (`pytest --durations=60`), the longest first: so no worker is left
 # with one of them when the others have nothing to do.
 LONGEST = (
-    "test_failback",
-    "test_drill",
+    "test_failback_on_brokers",
+    "test_drill_on_brokers",
     "test_verified_transforms",
     "test_file_backfill",
     "test_copier_secured",
@@ -53,7 +53,7 @@ LONGEST = (
     "test_verify_clusters",
     "test_copier_logins",
     "test_faults_brokers",
-    "test_switchover",
+    "test_switchover_on_brokers",
     "test_copier_states",
     "test_driver_transforms",
     "test_copier_crashes",

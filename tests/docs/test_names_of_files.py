@@ -30,6 +30,7 @@ QUOTED = {".md": re.compile(r"`([^`\n]+)`"), ".py": re.compile(r"``([^`]+)``")}
 IMPORT = re.compile(r"^from (\S+) import (\w+)", re.MULTILINE)
 FRONT_DOOR = re.compile(r"^ *(?:[-*] )?((?:``\w+``,? ?)+)(?:$|:| )", re.MULTILINE)
 COMMENT = re.compile(r"(?:^ *|  )(# .*)", re.MULTILINE)  # the formatter puts two spaces before it
+LINES = re.MULTILINE | re.DOTALL
 NOT_OURS = ("java.", "org.", "software.amazon.")
 
 
@@ -251,3 +252,10 @@ def test_each_decision_has_a_number_of_its_own():
     titles = [each.read_text().split(".", 1)[0].removeprefix("# ") for each in files]
     assert len({*titles}) == len(titles)
     assert [each.name[:4] for each in files] == [f"{int(number):04}" for number in titles]
+
+
+def test_each_of_the_longest_modules_of_tests_is_one_file():
+    """``tests/conftest.py`` names them by their stem."""
+    (text,) = re.findall(r"^LONGEST = (\(.*?^\))", (ROOT / "tests/conftest.py").read_text(), LINES)
+    found = {stem: len([*(ROOT / "tests").rglob(f"{stem}.py")]) for stem in ast.literal_eval(text)}
+    assert found == dict.fromkeys(found, 1)
