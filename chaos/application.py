@@ -16,7 +16,10 @@ from spark_jobs.process.appdir import AppDir, read_json
 from spark_jobs.watch import kill_session
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
+
+    from chaos.topics import Topic
 
 SOURCE, TARGET = "A", "B"
 FLOW = f"{SOURCE}->{TARGET}"
@@ -44,12 +47,17 @@ class Application:
     is_replaced: bool = False  # another driver copies meanwhile: the watcher may give up
     _sessions: set[int] = field(default_factory=set)  # of all drivers there ever were
 
-    def configure(self, source_servers: str, target_servers: str, replicas: int) -> None:
-        """Write the properties file."""
+    def configure(
+        self, source_servers: str, target_servers: str, replicas: int, topics: Iterable[Topic]
+    ) -> None:
+        """Write the properties file, with the transforms of topics."""
         self.home.mkdir(parents=True)
         servers = {"source_servers": source_servers, "target_servers": target_servers}
         names = {"source": SOURCE, "target": TARGET, "flow": FLOW, "replicas": replicas}
         self.config.write_text(_CONFIG.format(**names, **servers))
+        for each in topics:
+            if each.where:
+                self.add_setting(f"transform.{each.name}/where", each.where)
 
     def add_setting(self, key: str, value: str) -> None:
         """Add a setting of the flow to the properties file; a driver reads it when it starts."""

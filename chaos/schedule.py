@@ -40,6 +40,7 @@ class Kind(StrEnum):
     DELETE_STATE = "a state topic is deleted"
     FREEZE_SESSION = "SIGSTOP of driver, JVM and workers while another driver starts"
     SWAP = "the address leads to the other cluster"
+    PAUSE = "an operator pauses or stops the flow"
 
 
 class Fault(NamedTuple):
@@ -94,6 +95,7 @@ _DRAWS = {
     Kind.DELETE_STATE: _Draw(2, 0, 5, (Side.TARGET,)),
     Kind.FREEZE_SESSION: _Draw(2, 35, 60),
     Kind.SWAP: _Draw(3, 5, 40, (Side.SOURCE,)),
+    Kind.PAUSE: _Draw(5, 0, 6),
 }
 _FORGETFUL = 0.5  # of all seeds: takeovers from forgotten ids wait, so fewer faults have effect
 _FIRST_S = 3.0

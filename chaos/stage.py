@@ -16,7 +16,7 @@ from replication.adapters.local.local_kafka import LocalCluster
 from replication.adapters.local.local_network import free_ports
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
     from pathlib import Path
 
     from chaos.topics import Topic
@@ -54,7 +54,7 @@ class Stage:
         names = ("driver", *Side, *(f"network of the {side}" for side in Side))
         self.locks = {name: threading.Lock() for name in names}
 
-    def start(self, topics: Iterable[Topic]) -> None:
+    def start(self, topics: Sequence[Topic]) -> None:
         """Start both clusters, create the topics and write the configuration."""
         for side in Side:
             self._prepare(side)
@@ -65,7 +65,7 @@ class Stage:
             admin.create_topic(each.name, each.partitions, self.brokers, each.configs)
             self.partitions[each.name] = each.partitions
         here, there = (self._through_proxies(side) for side in Side)
-        self.application.configure(here, there, self.brokers)
+        self.application.configure(here, there, self.brokers, topics)
 
     def servers(self, side: Side) -> str:
         """Return where a cluster is reached without a proxy."""

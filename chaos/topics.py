@@ -41,7 +41,13 @@ class Topic:
     keys: int | None = None  # how many there are; None: every record has its own, or none
     pause_s: float = 0.0  # between bursts of a second; 0: records flow all the time
     age_days: float = 0.0  # of the records' timestamps; 0: they are of the present
+    where: str = ""  # SQL that each record passes; empty: none
     configs: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def in_transactions(self) -> bool:
+        """Whether its copy always is, so that consumers have to read it committed."""
+        return bool(self.where)
 
     @property
     def compacted(self) -> bool:
@@ -73,5 +79,6 @@ TOPICS = (
     Topic("chaos-quiet", "zstd", pause_s=45.0),  # its anchors are old
     # Brokers forget producers by the timestamps of their records: after a day by default.
     Topic("chaos-history", "lz4", age_days=3.0),
+    Topic("chaos-transformed", "zstd", where="offset >= 0"),
     Topic("chaos-history-keyed", "gzip", keys=300, age_days=3.0),
 )

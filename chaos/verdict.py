@@ -65,15 +65,16 @@ def judge(
 ) -> Verdict:
     """Compare all topics, the source read committed and the target as any consumer may read it.
 
-    Topics that are compacted, or were for a while, are copied in transactions, so there the target
-    is read committed too. Of ``reseeded`` partitions (of the source) an operator has said that all
-    is copied again.
+    Topics that are compacted, or were for a while, are copied in transactions, and so are those
+    that are transformed: there the target is read committed too. Of ``reseeded`` partitions (of the
+    source) an operator has said that all is copied again.
     """
     verdict = Verdict()
     for topic in topics:
         compacted = done.sides(topic)
         pair = TopicPair(topic.name, f"{alias}.{topic.name}", compacted)
-        options = Options(target_isolation=COMMITTED if compacted else UNCOMMITTED)
+        committed = compacted or topic.in_transactions
+        options = Options(target_isolation=COMMITTED if committed else UNCOMMITTED)
         for result in compare_topics(*clients, [pair], options):
             again = result.work.source in reseeded
             verdict.add(result, Promise.AT_LEAST_ONCE if again else topic.promise)

@@ -11,6 +11,7 @@ from kafka.errors import KafkaError
 
 from chaos.faults.cluster_faults import grow, move_leaders, outage, restart_broker
 from chaos.faults.network_faults import block, cut, slow, swap
+from chaos.faults.operator_faults import pause
 from chaos.faults.policy_faults import compact, expire_state
 from chaos.faults.process_faults import freeze, kill, kill_watcher, second_driver
 from chaos.faults.session_faults import freeze_session
@@ -47,6 +48,7 @@ _ACTIONS: dict[Kind, Callable[[Scene, Fault], str]] = {
     Kind.DELETE_STATE: delete,
     Kind.FREEZE_SESSION: freeze_session,
     Kind.SWAP: swap,
+    Kind.PAUSE: pause,
 }
 _NETWORK = (Kind.SLOW, Kind.BLOCK, Kind.SWAP)
 # They report it themselves, or copying does not stop because of them.
