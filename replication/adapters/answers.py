@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from replication.adapters.auth.client_config import to_kafka_python
 from replication.adapters.auth.client_settings import explained
-from replication.adapters.wire.connections import split_address
-from replication.adapters.wire.open_connection import open_connection
+from replication.adapters.wire.connection.broker_address import split_address
+from replication.adapters.wire.connection.open_connection import open_connection
 from replication.errors import ReplicationError
 
 if TYPE_CHECKING:

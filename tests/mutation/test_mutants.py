@@ -6,7 +6,7 @@ import pytest
 
 from mutation.mutants import Place, changed_line, sample, statuses, summary, untested
 
-METHOD = "replication.adapters.wire.channel.xǁChannelǁ_lost__mutmut_2"
+METHOD = "replication.adapters.wire.connection.channel.xǁChannelǁ_lost__mutmut_2"
 FUNCTION = "replication.records.batch.x__read__mutmut_13"
 SOURCE = '''
 class Other:
@@ -23,9 +23,9 @@ class Channel:
 async def _lost(): ...
 '''
 DIFF = """\
-# replication.adapters.wire.channel.xǁChannelǁ_lost__mutmut_2: survived
---- replication/adapters/wire/channel.py
-+++ replication/adapters/wire/channel.py
+# replication.adapters.wire.connection.channel.xǁChannelǁ_lost__mutmut_2: survived
+--- replication/adapters/wire/connection/channel.py
++++ replication/adapters/wire/connection/channel.py
 @@ -2,3 +2,3 @@
  def _lost(self):
      \"\"\"Return something.\"\"\"
@@ -35,8 +35,8 @@ DIFF = """\
 
 def test_a_name_says_which_function_is_changed():
     place = Place.of(METHOD)
-    assert place == Place("replication.adapters.wire.channel", "Channel", "_lost")
-    assert place.path == "replication/adapters/wire/channel.py"
+    assert place == Place("replication.adapters.wire.connection.channel", "Channel", "_lost")
+    assert place.path == "replication/adapters/wire/connection/channel.py"
     assert Place.of(FUNCTION) == Place("replication.records.batch", None, "_read")
     with pytest.raises(ValueError, match="walk is no name of a mutant"):
         Place.of("replication.records.batch.walk")
@@ -72,4 +72,6 @@ def test_what_became_of_a_sample_is_one_line_and_functions_without_tests_are_cou
     other = METHOD.replace("_2", "_9")
     drawn = {METHOD: "no tests", other: "no tests", FUNCTION: "killed"}
     assert summary(drawn) == "3 mutants: 2 no tests, 1 killed"
-    assert untested(drawn) == ["replication/adapters/wire/channel.py: Channel._lost, 2 mutants"]
+    assert untested(drawn) == [
+        "replication/adapters/wire/connection/channel.py: Channel._lost, 2 mutants"
+    ]

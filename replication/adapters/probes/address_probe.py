@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from cryptography import x509
 from kafka.protocol.broker_version_data import infer_broker_version_from_api_versions
 
-from replication.adapters.wire.connections import split_address
-from replication.adapters.wire.open_connection import address, open_connection
+from replication.adapters.wire.connection.broker_address import address, split_address
+from replication.adapters.wire.connection.open_connection import open_connection
 from replication.client.cluster_facts import AddressFacts, Certificate, Step
 from replication.errors import ClusterRejected, ReplicationError
 

@@ -14,8 +14,8 @@ from kafka.protocol.metadata import FindCoordinatorRequest
 
 from replication.adapters.auth.client_config import to_kafka_python
 from replication.adapters.probes import requests
-from replication.adapters.wire.connections import BrokerConnections
-from replication.adapters.wire.open_connection import address
+from replication.adapters.wire.connection.broker_address import address
+from replication.adapters.wire.connection.connections import BrokerConnections
 from replication.client.acl_values import CLUSTER, GROUP, TOPIC
 from replication.client.cluster_facts import ClusterFacts, Grant, LogDir, Quota, Times
 from replication.client.error_codes import ErrorCode
@@ -221,7 +221,7 @@ class ClusterProbe:
             if node is None
             else self._connections.channel(node, "call")
         )
-        return await self._connections.call(channel, request, highest)
+        return await self._connections.requests.call(channel, request, highest)
 
 
 async def _told(

@@ -2,10 +2,7 @@
 
 ``api_messages``: kafka-python's requests as frames, and their responses as it decodes them
 ``batched_requests``: Batches the requests of one iteration of the event loop into a single one
-``channel``: One connection to a broker on the event loop: sends requests and matches responses in
-    order
-``connections``: The connections to one cluster: opened on first use, closed when a request times
-    out
+``connection``: The connections to one cluster, and the requests over them: a room of its own
 ``coordination``: Requests to transaction coordinators: producer ids, adding partitions, ending
     transactions
 ``fetches``: Sends Fetch requests to brokers, opening a connection first where there is none
@@ -18,8 +15,6 @@
     batches of format 2
 ``network``: One cluster on one event loop: metadata, Fetch, Produce, offsets and transactions
 ``offsets``: Requests offsets by timestamp: one ListOffsets per leader, however many partitions
-``open_connection``: Open and authenticate a connection with kafka-python, then take its socket
-    over
 ``topic_listing``: Lists all topics of a cluster with their ids, in one Metadata request that is
     cheap to decode
 

@@ -14,7 +14,7 @@ from kafka.protocol.producer import (
     InitProducerIdRequest,
 )
 
-from replication.adapters.wire.connections import COORDINATOR_MOVED, TRY_AGAIN, attempts
+from replication.adapters.wire.connection.retries import COORDINATOR_MOVED, TRY_AGAIN, attempts
 from replication.client.error_codes import ErrorCode
 from replication.client.network import Fenced, NotGranted
 from replication.errors import ClusterRejected, ClusterUnavailable, ReplicationError
@@ -23,7 +23,7 @@ from replication.model import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, ProducerIdAndEp
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 
-    from replication.adapters.wire.connections import BrokerConnections
+    from replication.adapters.wire.connection.connections import BrokerConnections
 
     Call = Callable[[int | None, Any, int], Awaitable[Any]]  # node, request, highest version
 

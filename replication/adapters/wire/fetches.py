@@ -7,8 +7,8 @@ import functools
 from typing import TYPE_CHECKING
 
 from replication.adapters.wire import framing
-from replication.adapters.wire.connections import CALL_S, Framed, malformed, settle
-from replication.adapters.wire.open_connection import NO_VERSION
+from replication.adapters.wire.connection.open_connection import NO_VERSION
+from replication.adapters.wire.connection.requests import CALL_S, Framed, malformed, settle
 from replication.client.error_codes import ErrorCode
 from replication.client.network import SessionLost
 from replication.errors import ClusterUnavailable
@@ -16,8 +16,8 @@ from replication.errors import ClusterUnavailable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from replication.adapters.wire.channel import Channel
-    from replication.adapters.wire.connections import BrokerConnections
+    from replication.adapters.wire.connection.channel import Channel
+    from replication.adapters.wire.connection.connections import BrokerConnections
     from replication.client.fetch_session import FetchOptions, FetchSession
     from replication.client.fetch_values import FetchBuffer, Fetched, FetchEntry
     from replication.client.network import FetchAnswer
@@ -65,7 +65,9 @@ class PendingFetch:
         body = framing.fetch_request(self.entries, self.options, version)
         request = Framed(framing.FETCH, version, [body], self.into)
         timeout_s = CALL_S + self.options.max_wait_ms / 1000
-        lines.send(channel, request, functools.partial(self._take, lines, channel), timeout_s)
+        lines.requests.send(
+            channel, request, functools.partial(self._take, lines, channel), timeout_s
+        )
 
     def _take(
         self,
@@ -80,7 +82,7 @@ class PendingFetch:
             )
             return
         try:
-            lines.throttle(channel, framing.fetch_throttle_ms(frame))
+            lines.requests.throttle(channel, framing.fetch_throttle_ms(frame))
             error, number, found = framing.fetch_response(frame)
         except framing.MALFORMED as damage:
             self.on_response(None, malformed(channel, damage))
@@ -105,7 +107,7 @@ class Fetches:
     ) -> list[Fetched]:
         """Fetch once, and wait for the response."""
         channel = await self._lines.channel(node, options.line)
-        await self._lines.rest(channel)
+        await self._lines.requests.rest(channel)
         answered: asyncio.Future[list[Fetched]] = asyncio.get_running_loop().create_future()
         pending = PendingFetch(entries, options, into, functools.partial(settle, answered))
         pending.send(self._lines, channel)

@@ -12,7 +12,7 @@ from kafka.protocol.admin import DescribeGroupsRequest, ListGroupsRequest
 from kafka.protocol.consumer import OffsetFetchRequest
 from kafka.protocol.metadata import FindCoordinatorRequest, MetadataRequest
 
-from replication.adapters.wire.connections import COORDINATOR_MOVED, attempts
+from replication.adapters.wire.connection.retries import COORDINATOR_MOVED, attempts
 from replication.adapters.wire.group_codec import (
     REASONS,
     commit_request,
@@ -27,7 +27,7 @@ from replication.offsets.consumer_groups import Group
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 
-    from replication.adapters.wire.connections import BrokerConnections
+    from replication.adapters.wire.connection.connections import BrokerConnections
     from replication.offsets.consumer_groups import CommitGroup, Positions
 
     Call = Callable[[int | None, Any, int], Awaitable[Any]]  # node, request, highest version

@@ -10,7 +10,8 @@ from kafka.protocol.metadata import MetadataRequest
 
 from replication.adapters.auth.client_config import to_kafka_python
 from replication.adapters.wire import framing
-from replication.adapters.wire.connections import CALL_S, BrokerConnections, Framed, malformed
+from replication.adapters.wire.connection.connections import BrokerConnections
+from replication.adapters.wire.connection.requests import CALL_S, Framed, malformed
 from replication.adapters.wire.coordination import Coordination
 from replication.adapters.wire.fetches import Fetches, PendingFetch
 from replication.adapters.wire.groups import Groups, members
@@ -126,7 +127,7 @@ class WireNetwork:
 
     @property
     def throttled_ms(self) -> int:
-        return self._connections.throttled_ms
+        return self._connections.requests.throttled_ms
 
     def pause_s(self, node: int, line: str = APPENDS) -> float:
         return self._connections.pause_s(node, line)
@@ -166,14 +167,14 @@ class WireNetwork:
         def on_frame(frame: memoryview | None, error: Exception | None) -> None:
             try:
                 acks, throttled_ms = (None, 0) if frame is None else framing.produce_response(frame)
-                self._connections.throttle(channel, throttled_ms)
+                self._connections.requests.throttle(channel, throttled_ms)
             except framing.MALFORMED as damage:
                 acks, error = None, malformed(channel, damage)
             on_response(acks, error)
 
         buffers = framing.produce_request(batches, int(CALL_S * 1000), transactional_id)
         request = Framed(framing.PRODUCE, _PRODUCE_VERSION, buffers)
-        self._connections.send(channel, request, on_frame, 2 * CALL_S)
+        self._connections.requests.send(channel, request, on_frame, 2 * CALL_S)
 
     async def offset_at(self, partition: TopicPartition, timestamp: int) -> int:
         return await self._offsets.at(partition, timestamp)
@@ -235,7 +236,7 @@ class WireNetwork:
         channel = await (
             connections.any_channel() if node is None else connections.channel(node, "call")
         )
-        return await connections.call(channel, request, highest)
+        return await connections.requests.call(channel, request, highest)
 
 
 def connect(properties: Mapping[str, str], client_id: str) -> WireNetwork:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kafka.protocol.consumer import ListOffsetsRequest
 
 from replication.adapters.wire.batched_requests import BatchedRequests
-from replication.adapters.wire.connections import TRY_AGAIN, attempts
+from replication.adapters.wire.connection.retries import TRY_AGAIN, attempts
 from replication.adapters.wire.framing import CONSUMER_REPLICA_ID
 from replication.client.error_codes import ErrorCode
 from replication.errors import ClusterRejected, ClusterUnavailable

@@ -14,7 +14,8 @@ import threading
 from typing import TYPE_CHECKING
 
 from replication.adapters.auth.client_config import to_kafka_python
-from replication.adapters.wire.connections import CALL_S, BrokerConnections, Framed, settle
+from replication.adapters.wire.connection.connections import BrokerConnections
+from replication.adapters.wire.connection.requests import CALL_S, Framed, settle
 from replication.adapters.wire.framing import MALFORMED, read_uvarint, skip_tags
 from replication.client.admin import TopicInfo
 from replication.errors import ClusterRejected, ClusterUnavailable
@@ -22,7 +23,7 @@ from replication.errors import ClusterRejected, ClusterUnavailable
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from replication.adapters.wire.channel import Channel
+    from replication.adapters.wire.connection.channel import Channel
     from replication.client.cluster_ids import Verify
 
 _METADATA, _VERSION = 3, 12  # in brokers since 3.0; Fetch by topic id needs newer ones
@@ -107,7 +108,7 @@ class TopicListing:
         channel = await self._channel()
         answered: asyncio.Future[memoryview] = self._loop.create_future()
         request = Framed(_METADATA, _VERSION, [_ALL_TOPICS])
-        connections.send(channel, request, functools.partial(settle, answered), CALL_S)
+        connections.requests.send(channel, request, functools.partial(settle, answered), CALL_S)
         frame = await answered
         try:
             connections.learn(read_brokers(frame)[0])

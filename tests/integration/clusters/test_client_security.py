@@ -24,7 +24,7 @@ from replication.adapters.auth.oauth import UnsecuredTokenProvider
 from replication.adapters.local.local_kafka import LocalCluster
 from replication.adapters.local.local_network import free_ports
 from replication.adapters.wire import connect
-from replication.adapters.wire.open_connection import open_connection
+from replication.adapters.wire.connection.open_connection import open_connection
 from replication.errors import ClusterUnavailable, UntrustedConnection
 
 pytestmark = pytest.mark.integration

@@ -13,7 +13,7 @@ from support.records import kafka_records
 
 from chaos.proxy import Weather
 from replication.adapters.admin.kafka_admin import KafkaAdmin
-from replication.adapters.wire.connections import split_address
+from replication.adapters.wire.connection.broker_address import split_address
 from replication.client.cluster_ids import FlowClusters
 
 pytestmark = pytest.mark.integration

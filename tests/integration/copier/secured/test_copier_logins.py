@@ -18,7 +18,8 @@ from support.records import kafka_records
 
 from replication.adapters.answers import silent_clusters
 from replication.adapters.secured.secret_file import PROVIDERS
-from replication.adapters.wire import connect, connections
+from replication.adapters.wire import connect
+from replication.adapters.wire.connection import connections
 from replication.config.load import load_config
 
 pytestmark = pytest.mark.integration

@@ -18,7 +18,8 @@ from bench.threads import working
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.auth.client_config import to_librdkafka
 from replication.adapters.topics.state_store import StateStore
-from replication.adapters.wire import connect, connections
+from replication.adapters.wire import connect
+from replication.adapters.wire.connection import connections
 from replication.model import Desired, FlowState
 from replication.state import Intent, status_topic
 

@@ -13,7 +13,7 @@ from support.security.certificate_stores import identity
 from replication.adapters.auth.client_config import to_kafka_python, to_librdkafka
 from replication.adapters.auth.key_stores import Store
 from replication.adapters.auth.tls_context import tls_context
-from replication.adapters.wire.open_connection import open_connection
+from replication.adapters.wire.connection.open_connection import open_connection
 from replication.config.file.tls_limits import tls_limits
 from replication.errors import ClusterUnavailable, ConfigError
 

@@ -11,8 +11,8 @@ from functools import partial
 import pytest
 
 from replication.adapters.wire import connect
-from replication.adapters.wire import connections as module
-from replication.adapters.wire.open_connection import OpenConnection
+from replication.adapters.wire.connection import dialer as module
+from replication.adapters.wire.connection.open_connection import OpenConnection
 from replication.client.fetch_session import FetchOptions, FetchSession
 from replication.client.fetch_values import FetchBuffer
 from replication.client.network import SessionLost

@@ -17,10 +17,12 @@ from support.network.fake_broker import FakeBroker, Hangup, Raw
 from support.records.record_batches import a_batch
 
 from replication.adapters.admin.planned_cluster import PlannedCluster
-from replication.adapters.wire import api_messages, connect, connections, framing
-from replication.adapters.wire.channel import Channel
-from replication.adapters.wire.connections import BrokerConnections, Framed
-from replication.adapters.wire.open_connection import OpenConnection
+from replication.adapters.wire import api_messages, connect, framing
+from replication.adapters.wire.connection import connections
+from replication.adapters.wire.connection.channel import Channel
+from replication.adapters.wire.connection.connections import BrokerConnections
+from replication.adapters.wire.connection.open_connection import OpenConnection
+from replication.adapters.wire.connection.requests import Framed
 from replication.client.fetch_session import FetchOptions
 from replication.client.fetch_values import FetchBuffer
 from replication.client.network import Reading
@@ -224,9 +226,9 @@ def test_a_response_that_is_no_fetch_response_may_have_100_mb():
 def test_correlation_ids_wrap_before_they_exceed_four_bytes():
     async def check(channel: Channel, far: socket.socket) -> None:
         connections = BrokerConnections(["b1:9092"], {}, "c")
-        connections._correlation = (1 << 31) - 2
+        connections.requests._correlation = (1 << 31) - 2
         for wanted in ((1 << 31) - 1, 0, 1):
-            connections.send(channel, Framed(1, 13, [b"x"]), lambda *_: None, 60)
+            connections.requests.send(channel, Framed(1, 13, [b"x"]), lambda *_: None, 60)
             assert int.from_bytes(far.recv(100)[8:12], "big") == wanted
         await connections.close()
 

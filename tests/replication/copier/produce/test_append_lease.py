@@ -14,7 +14,7 @@ from support.copier.produce_requests import Wire
 from support.fakes.memory_network import MemoryCluster
 from support.records.record_batches import a_batch
 
-from replication.adapters.wire import channel
+from replication.adapters.wire.connection import channel
 from replication.client.network import NotGranted
 from replication.client.producer_identity import ProducerIdentity
 from replication.copier.foreign_writers import AppendGaps

@@ -21,6 +21,7 @@ from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 
 from replication.adapters.auth.oauth import TokenProvider
 from replication.adapters.auth.tls_context import TlsContext
+from replication.adapters.wire.connection.broker_address import address
 from replication.errors import (
     ClusterUnavailable,
     ConfigError,
@@ -119,11 +120,6 @@ def _no_protocol(error: Exception, config: Mapping[str, Any]) -> str:
         return ""
     ours = " and ".join(context.limits.protocols)
     return f"it does not speak {ours} (ssl.enabled.protocols, ssl.protocol, ssl.cipher.suites)"
-
-
-def address(host: str, port: int) -> str:
-    """Return ``host:port``, with brackets around an IPv6 address."""
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 class _ReadsToTheEnd:

@@ -13,44 +13,26 @@ the connection. So a channel changes to another connection before, between two r
 from __future__ import annotations
 
 import asyncio
-import random
 import ssl
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
+from replication.adapters.wire.connection.responses import NewBuffer, Responses
+from replication.adapters.wire.connection.session import Session
 from replication.client.moment import Moment
 from replication.errors import ClusterUnavailable
 
 if TYPE_CHECKING:
-    from replication.adapters.wire.open_connection import OpenConnection
+    from replication.adapters.wire.connection.open_connection import OpenConnection
+    from replication.adapters.wire.connection.responses import Buffer
 
 _MAX_BUFFERS = 512  # of one sendmsg; the kernel takes 1,024
 _WOULD_BLOCK = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
-_SIZE = 4  # bytes of the size before a response
-_FIRST_READ = 64 << 10  # bytes; small responses come whole, or several at a time
-_LARGEST = 1 << 30  # bytes of a Fetch response; what announces more is no broker, or is broken
-_LARGEST_OTHER = 100_000_000  # bytes of other responses: the limit of librdkafka and kafka-python
-_TRUSTED = 16 << 20  # bytes that are reserved as announced; more only as bytes arrive
 _READ_TURN = 8 << 20  # bytes before other sockets are read
-_TOO_LATE_S = 0.5  # before the end of a session: a request may arrive after it
-_LEAST_PAUSE_S = 1.0  # between two attempts to renew
-_RENEW_AT = (0.6, 0.8)  # of a session's life; spread, so that not all log in at once
 _LONGEST_THROTTLE_MS = 300_000  # that is obeyed; 16 MiB at a quota of 100 kB/s take 168 s
 _STUCK_S = 15.0  # without any byte taken by the kernel, as TCP_USER_TIMEOUT within it
-
-
-class Buffer(Protocol):
-    """Memory for a response, reused for the next one."""
-
-    def view(self, size: int) -> memoryview:
-        """Return the first ``size`` writable bytes; nothing of an earlier view has to be kept."""
-
-
-class _NewBuffer:
-    def view(self, size: int) -> memoryview:
-        return memoryview(bytearray(size))
 
 
 OnResponse = Callable[[memoryview | None, Exception | None], None]
@@ -88,11 +70,7 @@ class Channel:
         self._out: deque[bytes | memoryview] = deque()
         self._writing = False
         self._sent_at = Moment.now()  # the last byte of ``_out`` while there is more
-        self._first = memoryview(bytearray(_FIRST_READ))
-        self._partial = 0  # bytes in it: an incomplete size
-        self._body: memoryview | None = None  # of an incomplete response, or of its first part
-        self._size = 0  # bytes of the whole response
-        self._received = 0  # bytes of it
+        self._responses = Responses(self._next_buffer)
         self._throttled_until = 0.0  # monotonic
         self.error: Exception | None = None
 
@@ -101,7 +79,7 @@ class Channel:
         self._sock = connection.sock
         self._secure = isinstance(connection.sock, ssl.SSLSocket)
         self._loop.add_reader(self._sock.fileno(), self._on_readable)
-        self.renew_at = _renewal(connection)  # monotonic, when to open the next one; None: never
+        self.session = Session(connection.expires_at)
 
     @property
     def open_requests(self) -> int:
@@ -123,7 +101,7 @@ class Channel:
         if self.error is not None:
             self._loop.call_soon(on_response, None, self.error)
             return
-        request = _OpenRequest(on_response, buffer or _NewBuffer(), time.monotonic() + timeout_s)
+        request = _OpenRequest(on_response, buffer or NewBuffer(), time.monotonic() + timeout_s)
         if self._successor is not None:
             self._successor.open.append(request)
             self._successor.out.extend(buffers)
@@ -165,7 +143,7 @@ class Channel:
             return
         after, self._successor = self._successor, None
         self._release()
-        self._partial = 0
+        self._responses.begin()
         self._open, self._out = after.open, after.out
         self._use(after.connection, after.where)
         self._flush()
@@ -179,17 +157,11 @@ class Channel:
 
     def is_ending(self, now: float) -> bool:
         """Say whether the session will end soon, and no connection is ready to succeed."""
-        return self._successor is None and self.renew_at is not None and self.renew_at <= now
+        return self._successor is None and self.session.is_ending(now)
 
     def has_ended(self, now: float) -> bool:
         """Say whether the session has ended: a request sent now would close the connection."""
-        ends = self.connection.expires_at
-        return self._successor is None and ends is not None and ends - _TOO_LATE_S <= now
-
-    def postpone_renewal(self, now: float) -> None:
-        """Open the next connection a third of the remaining time later: opening one failed."""
-        if (ends := self.connection.expires_at) is not None:
-            self.renew_at = now + max(_LEAST_PAUSE_S, (ends - now) / 3)
+        return self._successor is None and self.session.has_ended(now)
 
     def overdue(self, now: float) -> bool:
         """Say whether the oldest request has exceeded its timeout."""
@@ -254,11 +226,7 @@ class Channel:
         taken = 0
         try:
             while taken < _READ_TURN or self._holds_bytes():
-                room = (
-                    self._first[self._partial :]
-                    if self._body is None
-                    else self._body[self._received :]
-                )
+                room = self._responses.room
                 count = self._sock.recv_into(room)
                 if count == 0:
                     self._lost(None)
@@ -278,7 +246,7 @@ class Channel:
     def _is_drained(self, left: int) -> bool:
         """Say whether epoll will report the remaining bytes; ``left``: unused buffer space."""
         if self._secure:  # it returns one TLS record at a time
-            return self._body is None and not self._holds_bytes()
+            return not self._responses.within_one and not self._holds_bytes()
         return left > 0
 
     def _holds_bytes(self) -> bool:
@@ -286,60 +254,15 @@ class Channel:
         return isinstance(self._sock, ssl.SSLSocket) and self._sock.pending() > 0
 
     def _take(self, count: int) -> None:
-        """Process ``count`` bytes that were read."""
-        if self._body is None:
-            self._split(self._partial + count)
-            return
-        self._received += count
-        if self._received < len(self._body):
-            return
-        body, self._body = self._body, None
-        if self._received < self._size:
-            self._body = self._grown(body)
-            return
-        self._open.popleft().on_response(body, None)
-
-    def _grown(self, first: memoryview) -> memoryview:
-        """Return room for twice as much as has arrived, and ``first`` in it.
-
-        Who announces a large response has to send it before it takes our memory.
-        """
-        room = self._open[0].buffer.view(min(self._size, 2 * len(first)))
-        room[: len(first)] = first
-        return room
-
-    def _split(self, end: int) -> None:
-        """Split the first ``end`` bytes: complete responses, then the beginning of one."""
-        at = self._partial = 0
-        while end - at >= _SIZE:
-            if not self._open:
-                self._lost(OSError("a response without a request"))
-                return
-            size = int.from_bytes(self._first[at : at + _SIZE], "big")
-            at += _SIZE
-            buffer = self._open[0].buffer
-            if size > (_LARGEST_OTHER if isinstance(buffer, _NewBuffer) else _LARGEST):
-                self._lost(OSError(f"a response of {size:,} bytes was announced"))
-                return
-            body, there = buffer.view(min(size, _TRUSTED)), min(size, end - at)
-            body[:there] = self._first[at : at + there]
-            at += there
-            if there < size:
-                self._body, self._size, self._received = body, size, there
-                return
+        """Hand the responses in ``count`` bytes that were read to their requests."""
+        for body in self._responses.take(count):
             self._open.popleft().on_response(body, None)
             if self.error is not None:
                 return
-        self._partial = end - at
-        self._first[: self._partial] = bytes(self._first[at:end])
+
+    def _next_buffer(self) -> Buffer | None:
+        return self._open[0].buffer if self._open else None
 
     def _lost(self, cause: OSError | None) -> None:
         reason = cause or "the broker closed the connection"
         self.close(ClusterUnavailable(f"connection to {self.where}: {reason}"))
-
-
-def _renewal(connection: OpenConnection) -> float | None:
-    if connection.expires_at is None:
-        return None
-    now = time.monotonic()
-    return now + (connection.expires_at - now) * random.uniform(*_RENEW_AT)  # noqa: S311 -- no secret

@@ -16,7 +16,7 @@ from kafka.protocol.metadata import ApiVersionsResponse
 from kafka.protocol.sasl import SaslAuthenticateResponse, SaslHandshakeResponse
 from support.network.broken_servers import a_closed_port, a_server
 
-from replication.adapters.wire.open_connection import _said, open_connection
+from replication.adapters.wire.connection.open_connection import _said, open_connection
 from replication.errors import ClusterRejected, ClusterUnavailable
 
 PLAIN, TLS = {"security_protocol": "PLAINTEXT"}, {"security_protocol": "SSL"}

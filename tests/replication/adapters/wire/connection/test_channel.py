@@ -8,9 +8,9 @@ import time
 
 import pytest
 
-from replication.adapters.wire import channel
-from replication.adapters.wire.channel import Channel
-from replication.adapters.wire.open_connection import OpenConnection
+from replication.adapters.wire.connection import channel
+from replication.adapters.wire.connection.channel import Channel
+from replication.adapters.wire.connection.open_connection import OpenConnection
 from replication.client.moment import Moment
 from replication.errors import ClusterUnavailable
 

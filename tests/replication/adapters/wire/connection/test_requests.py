@@ -12,9 +12,9 @@ from kafka.protocol.producer import ProduceRequest, ProduceResponse
 from support.fakes.scripted_network import coordinator
 
 from replication.adapters.wire import connect
-from replication.adapters.wire import connections as module
-from replication.adapters.wire.connections import BrokerConnections
-from replication.adapters.wire.open_connection import OpenConnection, VersionRange
+from replication.adapters.wire.connection import dialer as module
+from replication.adapters.wire.connection.connections import BrokerConnections
+from replication.adapters.wire.connection.open_connection import OpenConnection, VersionRange
 from replication.client.network import Ack
 from replication.errors import ClusterRejected, ClusterUnavailable
 
@@ -86,7 +86,7 @@ def test_a_request_has_the_highest_version_of_both_and_a_number_of_its_own(
         numbers = []
         for _ in range(2):
             asking = asyncio.create_task(
-                lines.call(channel, FindCoordinatorRequest(**REQUEST), highest)
+                lines.requests.call(channel, FindCoordinatorRequest(**REQUEST), highest)
             )
             request = await brokers.answer(1, body)
             key, sent_in, number, size = struct.unpack_from(">hhih", request)
@@ -109,7 +109,7 @@ def test_a_broker_without_a_version_that_we_know_is_named(brokers):
             brokers.versions.clear()
             brokers.versions.update(known)
             with pytest.raises(ClusterRejected, match="b:1 supports no version of FindCoordinator"):
-                await lines.call(channel, FindCoordinatorRequest(**REQUEST), 4)
+                await lines.requests.call(channel, FindCoordinatorRequest(**REQUEST), 4)
 
     with_lines(check)
 

@@ -12,10 +12,9 @@ import pytest
 
 from replication.adapters.auth import client_settings, logins
 from replication.adapters.auth.client_config import to_kafka_python
-from replication.adapters.wire import channel as channel_module
-from replication.adapters.wire import connections as module
-from replication.adapters.wire.connections import BrokerConnections
-from replication.adapters.wire.open_connection import OpenConnection
+from replication.adapters.wire.connection import connections, dialer, responses, session
+from replication.adapters.wire.connection.connections import BrokerConnections
+from replication.adapters.wire.connection.open_connection import OpenConnection
 from replication.client.cluster_ids import FlowClusters
 from replication.errors import ClusterRejected, ClusterUnavailable, WrongCluster
 
@@ -61,10 +60,10 @@ def dialed(monkeypatch):
         far.append(other)
         return OpenConnection(near, {}, time.monotonic() + lives.pop(0))
 
-    monkeypatch.setattr(module, "open_connection", dial)
-    monkeypatch.setattr(module, "_SWEEP_S", 0.01)
-    monkeypatch.setattr(channel_module, "_LEAST_PAUSE_S", 0.05)
-    monkeypatch.setattr(channel_module, "_TOO_LATE_S", 0.0)
+    monkeypatch.setattr(dialer, "open_connection", dial)
+    monkeypatch.setattr(connections, "_SWEEP_S", 0.01)
+    monkeypatch.setattr(session, "_LEAST_PAUSE_S", 0.05)
+    monkeypatch.setattr(session, "_TOO_LATE_S", 0.0)
     yield lives
     for each in far:
         each.close()
@@ -97,8 +96,8 @@ def test_bl_237_an_idle_connection_is_replaced_before_its_session_ends(dialed):
     async def check(lines: BrokerConnections) -> None:
         channel = await lines.channel(-1, "produce")
         first = channel.connection
-        assert 0.59 * LATER_S < channel.renew_at - time.monotonic() <= 0.8 * LATER_S
-        channel.renew_at = 0.0
+        assert 0.59 * LATER_S < channel.session.renew_at - time.monotonic() <= 0.8 * LATER_S
+        channel.session.renew_at = 0.0
         await until(lambda: channel.connection is not first)
         assert first.sock.fileno() == -1  # it is closed, and nothing waits for the collector
         assert lines.ready(-1, "produce") is channel
@@ -118,7 +117,7 @@ async def changing(lines: BrokerConnections):
     """
     channel, responses = await lines.channel(-1, "produce"), []
     channel.request([b"a"], noted(responses, "a"), 60)
-    channel.renew_at = 0.0
+    channel.session.renew_at = 0.0
     await until(lambda: channel._successor is not None)
     channel.request([b"b"], noted(responses, "b"), 60)
     return channel, responses
@@ -160,7 +159,7 @@ def test_bl_237_a_session_takes_one_login_however_many_requests_it_serves(dialed
 
     async def check(lines: BrokerConnections) -> None:
         channel = await lines.channel(-1, "call")
-        channel.renew_at = 0.0
+        channel.session.renew_at = 0.0
         for _ in range(50):
             assert await lines.channel(-1, "call") is channel
             await asyncio.sleep(0.01)
@@ -179,7 +178,7 @@ def test_a_login_that_fails_is_tried_again_before_the_session_ends_but_not_at_on
     async def check(lines: BrokerConnections) -> None:
         channel = await lines.channel(-1, "call")
         first, dialed.refuse = channel.connection, 1
-        channel.renew_at, since = 0.0, time.monotonic()
+        channel.session.renew_at, since = 0.0, time.monotonic()
         await until(lambda: channel.connection is not first)
         assert time.monotonic() - since > 1.0  # a third of the session's four seconds
         assert len(dialed.asked) == 3
@@ -215,7 +214,7 @@ def test_where_any_broker_may_answer_one_that_is_connected_is_asked(dialed):
 
 def test_an_idle_connection_whose_session_has_ended_is_not_used_again(dialed, monkeypatch):
     dialed += [0.2, LATER_S]
-    monkeypatch.setattr(channel_module, "_RENEW_AT", (999.0, 999.0))
+    monkeypatch.setattr(session, "_RENEW_AT", (999.0, 999.0))
 
     async def check(lines: BrokerConnections) -> None:
         first = await lines.channel(-1, "call")
@@ -287,7 +286,7 @@ def test_bl_228_each_connection_is_opened_with_the_settings_of_its_time(
 def test_a_response_of_2_gb_is_refused_before_memory_is_taken_for_it(dialed, monkeypatch):
     dialed += [LATER_S]
     taken = []
-    monkeypatch.setattr(channel_module._NewBuffer, "view", lambda _, size: taken.append(size))
+    monkeypatch.setattr(responses.NewBuffer, "view", lambda _, size: taken.append(size))
 
     async def check(lines: BrokerConnections) -> None:
         channel = await lines.channel(-1, "call")
@@ -319,26 +318,6 @@ def test_a_connection_whose_oldest_request_is_overdue_is_closed(dialed):
     with_lines(check)
 
 
-def test_attempts_pause_longer_each_time_and_end_after_15_s(monkeypatch):
-    now, pauses = [100.0], []
-
-    async def sleep(pause_s: float) -> None:
-        pauses.append(pause_s)
-        now[0] += pause_s
-
-    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(module.asyncio, "sleep", sleep)
-
-    async def run() -> list[int]:
-        return [each async for each in module.attempts()]
-
-    numbers = asyncio.run(run())
-    assert pauses[:7] == [0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.0]
-    assert set(pauses[7:]) == {1.0}
-    assert numbers == list(range(len(pauses) + 1))
-    assert 15 < sum(pauses) < 16.1
-
-
 def test_bl_223_a_connection_is_used_only_if_it_leads_to_the_right_cluster(dialed, monkeypatch):
     dialed += [LATER_S] * 3
     clusters = iter(["id-b", "id-a"])
@@ -349,7 +328,7 @@ def test_bl_223_a_connection_is_used_only_if_it_leads_to_the_right_cluster(diale
     async def check(lines: BrokerConnections) -> None:
         await lines.channel(-1, "unasked")  # of which no cluster is known any is right
         lines.verify = FlowClusters("A->B", "id-a", "id-b").verify_source
-        monkeypatch.setattr(lines, "call", call)
+        monkeypatch.setattr(lines.requests, "call", call)
         with pytest.raises(WrongCluster, match="source A is now the cluster with id id-b"):
             await lines.channel(-1, "fetch")
         assert lines.ready(-1, "fetch") is None

@@ -1,0 +1,18 @@
+"""The connections to the brokers of one cluster, and the requests that go over them.
+
+``broker_address``: Addresses of brokers as text
+``channel``: One connection to a broker on the event loop: sends requests and matches responses in
+    order
+``connections``: The connections to one cluster: opened on first use, closed when a request times
+    out
+``dialer``: Opens connections in threads, each with the settings of that moment
+``open_connection``: Open and authenticate a connection with kafka-python, then take its socket
+    over
+``requests``: Numbers and frames requests, and decodes their responses
+``responses``: Splits the bytes of a connection into responses
+``retries``: Which errors of brokers pass, and the pauses between attempts
+``session``: When the SASL session of a connection ends, and when to open the next connection
+
+May import: ``api_messages`` and ``framing`` of ``replication.adapters.wire``,
+``replication.adapters.auth`` and the core.
+"""
