@@ -27,8 +27,8 @@ class PlannedCluster(KafkaAdmin):
     ) -> None:
         super().__init__(to_librdkafka(properties), verify=verify)
         if name:
-            self._address = f"{name} ({self._address})"
-        self._listing = TopicListing(properties, "isthmus-topics", verify, self._address)
+            self._checked.address = f"{name} ({self._checked.address})"
+        self._listing = TopicListing(properties, "isthmus-topics", verify, self._checked.address)
         # At the latest when the process ends; a process that lives for months makes many of these.
         self.close = weakref.finalize(self, self._listing.close)
 

@@ -31,7 +31,7 @@ def test_bl_047_no_broker_makes_a_topic_because_we_write_to_it_or_ask_about_it(k
         "ends": lambda topic: KafkaAdmin(client).end_offsets([TopicPartition(topic, 0)]),
         "settings": lambda topic: KafkaAdmin(client).topic_settings([topic]),
         # No method of it asks so today, and this alone makes topics with an admin client.
-        "by-name": lambda topic: admin._clients.get().list_topics(topic, timeout=10),
+        "by-name": lambda topic: admin._checked._clients.get().list_topics(topic, timeout=10),
     }
 
     def ask(topic: str) -> None:

@@ -122,7 +122,7 @@ def test_the_first_call_may_read_ends_and_its_client_searches_for_no_leader(
     fresh = KafkaAdmin({"bootstrap.servers": source_cluster.bootstrap_servers, **heard})
     assert fresh.end_offsets([TopicPartition(topic, 0)]) == {TopicPartition(topic, 0): 0}
     fresh.cluster_id()  # later than all that the client has logged
-    fresh._clients.get().poll(0)  # this is what logs
+    fresh._checked._clients.get().poll(0)  # this is what logs
     assert "Received metadata" in caplog.text
     assert "query partition leaders" not in caplog.text
 

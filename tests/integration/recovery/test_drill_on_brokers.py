@@ -118,7 +118,7 @@ def test_a_drill_measures_compares_and_leaves_nothing_behind_although_one_before
     assert not pair.registered(pair.b)
     for each in (pair.a, pair.b):
         admin = KafkaAdmin({"bootstrap.servers": each})
-        listed = admin._clients.get().list_consumer_groups()
+        listed = admin._checked._clients.get().list_consumer_groups()
         groups = {found.group_id for found in listed.result(20).valid}
         assert pair.names.group not in groups
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from replication.adapters.admin.kafka_admin import KafkaAdmin
+from replication.adapters.admin.checked_client import CheckedClient
 from replication.client.cluster_ids import FlowClusters
 from replication.errors import WrongCluster
 
@@ -15,9 +15,9 @@ KNOWN = FlowClusters("A->B", "id-a", "id-b")
 
 
 @pytest.fixture
-def admin(monkeypatch) -> KafkaAdmin:
+def admin(monkeypatch) -> CheckedClient:
     """Return a client of the source; ``admin.heard`` are the ids that it hears, one a question."""
-    made = KafkaAdmin(NOWHERE, verify=KNOWN.verify_source)
+    made = CheckedClient(NOWHERE, 1.0, KNOWN.verify_source, reads_any=False)
     made.heard = ["id-a"]
     monkeypatch.setattr(made, "cluster_id", lambda: made.heard.pop(0))
     return made
@@ -25,9 +25,9 @@ def admin(monkeypatch) -> KafkaAdmin:
 
 def test_an_answer_is_used_only_if_the_right_cluster_answers_after_it(admin):
     admin.heard = ["id-b", "id-a"]
-    with pytest.raises(WrongCluster, match="which is B"), admin._doing("reading"):
+    with pytest.raises(WrongCluster, match="which is B"), admin.doing("reading"):
         pass
-    with admin._doing("reading"):
+    with admin.doing("reading"):
         pass
     assert admin.heard == []
 
@@ -35,24 +35,27 @@ def test_an_answer_is_used_only_if_the_right_cluster_answers_after_it(admin):
 def test_a_change_is_sent_only_if_the_right_cluster_answers_before_it(admin):
     admin.heard = ["id-b", "id-a"]
     sent = []
-    with pytest.raises(WrongCluster, match="which is B"), admin._doing("altering", changes=True):
+    with pytest.raises(WrongCluster, match="which is B"), admin.doing("altering", changes=True):
         sent.append("to B")
-    with admin._doing("altering", changes=True):
+    with admin.doing("altering", changes=True):
         sent.append("to A")
     assert sent == ["to A"]
 
 
 def test_a_client_that_knows_no_cluster_asks_nothing_more():
-    admin = KafkaAdmin(NOWHERE)
+    admin = CheckedClient(NOWHERE, 1.0, None, reads_any=False)
     admin.require_same()
-    with admin._doing("reading"):
+    with admin.doing("reading"):
         pass
 
 
 def test_a_client_that_reached_another_cluster_is_made_anew(monkeypatch):
     """It has learned that cluster's brokers, and would ask them for ever."""
-    admin, heard = KafkaAdmin(NOWHERE, verify=KNOWN.verify_source), ["id-a", "id-b"]
-    monkeypatch.setattr(admin, "_cluster", lambda _: SimpleNamespace(cluster_id=heard.pop(0)))
+    admin, heard = (
+        CheckedClient(NOWHERE, 1.0, KNOWN.verify_source, reads_any=False),
+        ["id-a", "id-b"],
+    )
+    monkeypatch.setattr(admin, "cluster", lambda _: SimpleNamespace(cluster_id=heard.pop(0)))
     admin._clients._client = held = object()
     assert admin.cluster_id() == "id-a"
     assert admin._clients._client is held

@@ -1,0 +1,191 @@
+"""Asks a cluster by librdkafka's admin client, and checks what it answers.
+
+Each call waits for its own answer, for a limited time; the client's errors become ours; and no
+answer of another cluster than the right one is used.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import AdminClient
+
+from replication.adapters.admin.first_login import require_login
+from replication.adapters.admin.kafka_errors import ReportedErrors, our_errors, quiet
+from replication.adapters.auth.client_settings import RenewedClient, explained
+from replication.adapters.auth.reached_clusters import reached_by
+from replication.errors import WrongCluster
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from concurrent.futures import Future
+
+    from confluent_kafka.admin import ClusterMetadata, DescribeClusterResult
+
+    from replication.client.cluster_ids import Verify
+
+Answer = TypeVar("Answer")
+_NOTICE_S = 2.0  # after which a call that is not answered looks whether the login is refused
+# A topic may go, or have no leader for a while, between our question and the answer.
+_ABSENT = frozenset(
+    {
+        KafkaError.UNKNOWN_TOPIC_OR_PART,
+        KafkaError._NOENT,  # none of the requested partitions has a leader
+        KafkaError._UNKNOWN_TOPIC,
+        KafkaError._UNKNOWN_PARTITION,
+        KafkaError.LEADER_NOT_AVAILABLE,
+        KafkaError.NOT_LEADER_FOR_PARTITION,
+    }
+)
+
+
+class CheckedClient:
+    """An admin client that is made on first use; ``settings`` are librdkafka's.
+
+    ``verify`` raises WrongCluster for the id of another cluster. It is called after each answer,
+    before anybody uses it, and before each change; with ``reads_any`` only before changes. (Brokers
+    of two clusters behind the addresses of one, at the same time, are not noticed: the client tells
+    not which of them has answered.)
+    """
+
+    def __init__(
+        self,
+        settings: Mapping[str, Any],
+        timeout_s: float,
+        verify: Verify | None,
+        *,
+        reads_any: bool,
+    ) -> None:
+        self.address = settings["bootstrap.servers"]
+        self.timeout_s = timeout_s
+        self._settings = settings
+        self._verify = verify
+        self._reads_any = reads_any
+        self._complaints = ReportedErrors()
+        self._clients = RenewedClient(settings, self._connected, is_refused=self._complaints.refuse)
+        self._informed = False  # the client knows a topic
+
+    def _connected(self, client: Mapping[str, Any]) -> AdminClient:
+        require_login(self._settings)
+        self._informed = False
+        # Else a question about a topic that is not there would make the broker create it.
+        return AdminClient({**quiet(client, self._complaints), "allow.auto.create.topics": False})
+
+    def cluster_id(self) -> str:
+        """Return the id of the cluster that answers, be it the right one or not."""
+        heard = str(self.cluster("reading the cluster id").cluster_id)
+        if self._verify is not None:
+            try:
+                self._verify(heard)
+            except WrongCluster:  # it knows the other cluster's brokers, and asks them for ever
+                self.reconnect()
+        return heard
+
+    def reconnect(self) -> None:
+        """Forget the brokers that the client has learned: the next call asks the address."""
+        self._clients.close()
+
+    def require_same(self) -> None:
+        """Raise WrongCluster if the address leads to another cluster."""
+        if self._verify is not None:
+            self._verify(self.cluster_id())
+
+    def cluster(self, doing: str) -> DescribeClusterResult:
+        """Return what the cluster says of itself, be it the right one or not."""
+        with self._asking(doing) as client:
+            answers: Future[DescribeClusterResult] = client.describe_cluster(
+                request_timeout=self.timeout_s
+            )
+            found = self.wait(answers)
+        reached_by(self._settings).heard(str(found.cluster_id))
+        return found
+
+    @contextmanager
+    def doing(self, doing: str, *, changes: bool = False) -> Iterator[AdminClient]:
+        """Ask, and use no answer of another cluster; if it ``changes`` one, look before."""
+        if changes:
+            self.require_same()
+        with self._asking(doing) as client:
+            yield client
+        if not (changes or self._reads_any):
+            self.require_same()
+
+    @contextmanager
+    def _asking(self, doing: str) -> Iterator[AdminClient]:
+        client: AdminClient | None = None
+
+        def heard() -> ReportedErrors:
+            if client is not None:
+                client.poll(0)  # this is what calls error_cb
+            return self._complaints
+
+        refusals, errors = self._clients.ended_by_refusal(), explained(self._settings)
+        with errors, refusals, our_errors(f"{doing} at {self.address}", heard):
+            client = self._clients.get()
+            yield client
+        self._complaints.forget()  # it answers again: old complaints explain nothing
+
+    def wait(self, answer: Future[Answer]) -> Answer:
+        """Return the answer of a call, or raise its error."""
+        limit_s = self.timeout_s + 1  # the client's own limit comes first
+        error = self._unless_refused(answer.exception, limit_s, TimeoutError)
+        if isinstance(error, KafkaException):
+            # Raised itself it would hold the future, which holds it: the client would live on.
+            raise KafkaException(*error.args)
+        return answer.result()
+
+    def metadata(self, client: AdminClient, *topic: str) -> ClusterMetadata:
+        """Return the cluster's metadata, of one topic or of all; the client keeps it."""
+        return self._unless_refused(
+            lambda limit_s: client.list_topics(*topic, timeout=limit_s),
+            self.timeout_s,
+            KafkaException,
+        )
+
+    def _unless_refused(
+        self, ask: Callable[[float], Answer], limit_s: float, unanswered: type[Exception]
+    ) -> Answer:
+        """Return what ``ask`` returns within so many seconds; once it is asked a second time.
+
+        Between that it raises TimeoutError where the login is refused meanwhile: the client would
+        go on for all of the time, and try again at each broker every second.
+        """
+        first_s = min(_NOTICE_S, limit_s)
+        try:
+            return ask(first_s)
+        except unanswered:
+            client = self._clients.made
+            if client is not None and self._complaints.refuse(client):
+                raise TimeoutError from None
+            if first_s == limit_s:
+                raise
+        return ask(limit_s - first_s)
+
+    def present(
+        self, answers: Mapping[Any, Future[Answer]], denied: Answer | None = None
+    ) -> Iterator[tuple[Any, Answer]]:
+        """Yield the answers, without those that say that the thing is not there (any more).
+
+        ``denied``: the answer for a topic that our user may not describe; None: it is an error.
+        """
+        for about, future in answers.items():
+            try:
+                yield about, self.wait(future)
+            except KafkaException as error:
+                code = error.args[0].code()
+                if code == KafkaError.TOPIC_AUTHORIZATION_FAILED and denied is not None:
+                    yield about, denied
+                elif code not in _ABSENT:
+                    raise
+
+    def await_metadata(self, client: AdminClient, topic: str) -> None:
+        """Wait until the client knows a topic, once.
+
+        Else it searches for the leaders, and a search that comes while it changes from the
+        bootstrap connection to the broker's own is lost and repeated 3 s later (librdkafka 2.16).
+        """
+        if not self._informed:
+            self.metadata(client, topic)
+            self._informed = True

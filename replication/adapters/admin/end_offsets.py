@@ -1,0 +1,61 @@
+"""Reads the ends of partitions, also where the client's knowledge of leaders is stale."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from confluent_kafka import IsolationLevel, KafkaError, KafkaException
+from confluent_kafka import TopicPartition as ClientPartition
+from confluent_kafka.admin import OffsetSpec
+
+from replication.model import TopicPartition
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from confluent_kafka.admin import AdminClient
+
+    from replication.adapters.admin.checked_client import CheckedClient
+
+# The client's metadata of leaders is stale, and it does not refresh it by itself for minutes.
+_STALE = frozenset({KafkaError.FENCED_LEADER_EPOCH, KafkaError.UNKNOWN_LEADER_EPOCH})
+
+
+def end_offsets(
+    asked: CheckedClient, partitions: Iterable[TopicPartition]
+) -> dict[TopicPartition, int]:
+    """Return the readable end (last stable offset) of each partition that has a leader.
+
+    Once the client has seen a partition without a leader it keeps to that for minutes, so
+    a missing one makes it refresh its metadata.
+    """
+    latest = OffsetSpec.latest()  # type: ignore[no-untyped-call] # missing in the stubs
+    specs = {ClientPartition(*each): latest for each in partitions}
+    if not specs:
+        return {}
+    with asked.doing("reading end offsets") as client:
+        asked.await_metadata(client, next(iter(specs)).topic)
+        try:
+            found = _list_offsets(asked, client, specs)
+        except KafkaException as error:
+            if error.args[0].code() not in _STALE:
+                raise
+            found = {}
+        if len(found) < len(specs):
+            asked.metadata(client)  # renews what it knows
+            found = _list_offsets(asked, client, specs)
+        return found
+
+
+def _list_offsets(
+    asked: CheckedClient, client: AdminClient, specs: dict[ClientPartition, OffsetSpec]
+) -> dict[TopicPartition, int]:
+    answers = client.list_offsets(
+        specs,
+        isolation_level=IsolationLevel.READ_COMMITTED,
+        request_timeout=asked.timeout_s,
+    )
+    return {
+        TopicPartition(each.topic, each.partition): answer.offset
+        for each, answer in asked.present(answers)
+    }
