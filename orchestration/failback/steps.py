@@ -106,7 +106,7 @@ class FailbackSteps(FailbackTails):
 
     def _set_groups(self, _: Operation) -> str:
         """Set the groups' offsets on the source once; the running flow goes on with them."""
-        from replication.adapters.offset_reader import opened_sync  # noqa: PLC0415 - on first use
+        from replication.adapters.group_syncs import opened_sync  # noqa: PLC0415 - on first use
 
         with opened_sync(self.back, self.config) as (sync, _reader):
             return f"{sync.sync(strict=True)}; clients of both clusters go on"

@@ -253,7 +253,7 @@ def opened(
 ) -> Iterator[Kind]:
     """Give a flow's failover or switchover; its connections are closed afterwards."""
     from replication.adapters.auth.client_config import to_librdkafka  # noqa: PLC0415 - on first use
-    from replication.adapters.offset_reader import opened_sync  # noqa: PLC0415 - on first use
+    from replication.adapters.group_syncs import opened_sync  # noqa: PLC0415 - on first use
     from replication.adapters.topics.state_store import StateStore  # noqa: PLC0415 - on first use
 
     store = StateStore(to_librdkafka(flow.clients.target_admin), flow.state_replication_factor)

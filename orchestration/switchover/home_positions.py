@@ -107,7 +107,7 @@ class HomePositions:
 @contextmanager
 def opened_home(flow: Flow, config: Config) -> Iterator[HomePositions | None]:
     """Give the way home of groups on the source of ``flow``; None: no flow copied to it."""
-    from replication.adapters.offset_reader import opened_sync  # noqa: PLC0415 - on first use
+    from replication.adapters.group_syncs import opened_sync  # noqa: PLC0415 - on first use
 
     opposite = config.flow_back(flow)
     if opposite is None:

@@ -5,6 +5,8 @@
     process
 ``followed_file``: Follows a configuration file while it is edited: valid content is in force,
     broken is not
+``group_syncs``: The group syncs of a file's flows, created at their first use; each knows the
+    others
 ``mm2_writers``: Writes a flow's records in MirrorMaker 2's formats, with the connections that
     this needs
 ``offset_reader``: Translates a flow's offsets outside Spark: for the command, the driver and

@@ -18,7 +18,7 @@ from replication.naming.policy import policy_for
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from replication.adapters.offset_reader import GroupSyncs
+    from replication.adapters.group_syncs import GroupSyncs
     from replication.client.cluster_ids import FlowClusters, Verify
     from replication.offsets.sync_round import TranslatedPosition
     from replication.settings.flow_settings import Flow

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from replication.adapters.clients import stored_clusters
 from replication.adapters.wire import connect
 from replication.client.state_log import StateLog
 from replication.model import (
@@ -19,30 +16,19 @@ from replication.model import (
     OffsetRange,
     TopicPartition,
 )
-from replication.naming.selection import TopicSelector
 from replication.offsets.flow_offsets import FlowOffsets, KnownPoints, other_topic
-from replication.offsets.group_sync import GroupSync
 from replication.offsets.stored_answers import StoredAnswers
 from replication.provenance.origins import Origins
 from replication.state import PRODUCERS_TOPIC, anchors_topic, offsets_topic
 
 if TYPE_CHECKING:
-    from collections.abc import (
-        Callable,
-        Collection,
-        Coroutine,
-        Iterable,
-        Iterator,
-        Mapping,
-        Sequence,
-    )
+    from collections.abc import Collection, Coroutine, Iterable, Mapping, Sequence
 
     from replication.adapters.wire.network import WireNetwork
     from replication.client.cluster_ids import FlowClusters
     from replication.offsets.consumer_groups import CommitGroup, Group, Positions
     from replication.offsets.counted_log import CountedLog
     from replication.offsets.flow_offsets import Answers
-    from replication.settings.config import Config
     from replication.settings.flow_settings import Flow
     from replication.state import (
         GroupPositions,
@@ -265,73 +251,3 @@ class GroupClient:
     async def _listed(self) -> Mapping[str, Group]:
         await self.network.refresh(())  # which brokers there are
         return await self.network.groups.listed()
-
-
-class GroupSyncs:
-    """The group syncs of a file's flows, created at their first use; each knows the others.
-
-    Flows of one target that keep or change names may feed the same topics: each has to know what
-    the others say of a group, so they share their readers. ``warn`` gets the name of a flow and a
-    sentence, once for each offset that its sync does not move; see GroupSync. ``known``: as for
-    KafkaClients; of other flows, what their drivers have stored.
-    """
-
-    def __init__(
-        self,
-        config: Config,
-        warn: Callable[[str, str], None] = lambda _flow, _text: None,
-        known: Mapping[str, FlowClusters] | None = None,
-    ) -> None:
-        self.config = config
-        self.clusters = known or {}
-        self._warn = warn
-        self._made: dict[str, tuple[OffsetReader, GroupSync]] = {}
-        self._lock = threading.RLock()
-
-    def of(self, flow: Flow) -> GroupSync:
-        """Return the group sync of a flow."""
-        with self._lock:
-            if flow.name not in self._made:
-                reader = OffsetReader(flow, self.clusters.get(flow.name) or stored_clusters(flow))
-                ours, theirs = reader.groups(target=False), reader.groups(target=True)
-                topics = TopicSelector.for_flow(flow, self.config.clusters)
-                sync = GroupSync(flow, topics, reader, ours, theirs)
-                sync.warn = partial(self._warn, flow.name)
-                sync.remember = reader.remember
-                self._made[flow.name] = reader, sync
-                sync.siblings = tuple(map(self.of, self._beside(flow)))
-                sync.opposite = partial(self._opposite, flow)
-            return self._made[flow.name][1]
-
-    def reader(self, flow: Flow) -> OffsetReader:
-        """Return what reads the flow's offsets."""
-        self.of(flow)
-        return self._made[flow.name][0]
-
-    def close(self) -> None:
-        """Close all connections."""
-        for reader, _ in self._made.values():
-            reader.close()
-        self._made.clear()
-
-    def _beside(self, flow: Flow) -> Iterator[Flow]:
-        for each in self.config.flows_into(flow.target):
-            if each.name != flow.name and "prefix" not in {each.naming.kind, flow.naming.kind}:
-                yield each
-
-    def _opposite(self, flow: Flow) -> OffsetReader | None:
-        """Return what reads the offsets of the flow back between the same topics."""
-        back = self.config.flow_back(flow)
-        if back is None or "prefix" in {back.naming.kind, flow.naming.kind}:
-            return None
-        return self.reader(back)
-
-
-@contextmanager
-def opened_sync(flow: Flow, config: Config) -> Iterator[tuple[GroupSync, OffsetReader]]:
-    """Give a flow's group sync and its reader; their connections are closed afterwards."""
-    syncs = GroupSyncs(config)
-    try:
-        yield syncs.of(flow), syncs.reader(flow)
-    finally:
-        syncs.close()

@@ -12,8 +12,8 @@ import structlog
 
 from replication.adapters.auth.client_config import to_librdkafka
 from replication.adapters.clients import KafkaClients
+from replication.adapters.group_syncs import GroupSyncs
 from replication.adapters.local.cluster_file import cluster_file
-from replication.adapters.offset_reader import GroupSyncs
 from replication.adapters.probes.cluster_probe import ClusterProbe
 from replication.adapters.topics.anchor_reader import AnchorReader
 from replication.adapters.topics.state_store import StateStore

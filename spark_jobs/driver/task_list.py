@@ -17,7 +17,7 @@ from spark_jobs.driver.background_tasks import BackgroundTask
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from replication.adapters.offset_reader import GroupSyncs
+    from replication.adapters.group_syncs import GroupSyncs
     from replication.client.cluster_ids import FlowClusters
     from replication.settings.config import Config
     from replication.settings.flow_settings import Flow

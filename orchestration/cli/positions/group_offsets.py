@@ -60,7 +60,7 @@ class Form(StrEnum):
 
 
 def _opened(flow: Flow, config: Config) -> AbstractContextManager[tuple[GroupSync, OffsetReader]]:
-    from replication.adapters.offset_reader import opened_sync  # noqa: PLC0415 - on first use
+    from replication.adapters.group_syncs import opened_sync  # noqa: PLC0415 - on first use
 
     return opened_sync(flow, config)
 

@@ -42,7 +42,7 @@ def group_task(flow: Flow) -> FlowTask:
 
 def sync_groups(config: Config, flow: Flow, clients: Clients) -> Report:  # noqa: ARG001 - as all tasks
     """Sync once, as the driver does. Raises ReplicationError."""
-    from replication.adapters.offset_reader import opened_sync  # noqa: PLC0415 - on first use
+    from replication.adapters.group_syncs import opened_sync  # noqa: PLC0415 - on first use
 
     with opened_sync(flow, config) as (sync, _):
         found = sync.plan()

@@ -89,8 +89,8 @@ def _checkpoints(flow: Flow) -> FlowTask:
 
 
 def _record(config: Config, flow: Flow, _: Clients) -> Report:
+    from replication.adapters.group_syncs import GroupSyncs  # noqa: PLC0415 - as above
     from replication.adapters.mm2_writers import recorder  # noqa: PLC0415 - as above
-    from replication.adapters.offset_reader import GroupSyncs  # noqa: PLC0415 - as above
 
     with closing(GroupSyncs(config)) as syncs:
         return Report(recorder(flow, syncs).record())

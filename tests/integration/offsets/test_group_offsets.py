@@ -16,8 +16,8 @@ from support.flows.command import run_command
 from support.flows.copier_flows import Flow, kill, start_unit
 from support.records import kafka_records
 
+from replication.adapters.group_syncs import GroupSyncs, opened_sync
 from replication.adapters.mm2_writers import position_of
-from replication.adapters.offset_reader import GroupSyncs, opened_sync
 from replication.config.load import load_config
 from replication.errors import ClusterUnavailable
 from replication.mm2.checkpoints import Memory

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from replication.adapters.offset_reader import GroupSyncs
+from replication.adapters.group_syncs import GroupSyncs
 from replication.config.load import load_config
 from spark_jobs.driver.task_list import tasks_of
 

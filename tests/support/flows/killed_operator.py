@@ -52,7 +52,7 @@ _COMMAND = (
     """
 import orchestration.cli.recovery.drill, orchestration.cli.recovery.failback
 import orchestration.cli.recovery.failover, orchestration.cli.recovery.switchover
-import replication.adapters.offset_reader
+import replication.adapters.group_syncs
 from orchestration.cli.main import main
 """,
     "main()",
