@@ -24,7 +24,7 @@ from orchestration.recovery.flow_operation import Kind, opened
 from replication.adapters.topics.record_reader import RecordReader
 from replication.errors import EnvironmentProblem
 from replication.model import TopicPartition
-from replication.offsets.consumer_groups import CommitGroup, Committed, Group
+from replication.offsets.groups.consumer_groups import CommitGroup, Committed, Group
 from replication.recovery.failback import FailbackOptions
 from replication.recovery.switchover import SwitchoverOptions
 

@@ -17,7 +17,7 @@ from orchestration.recovery.failover import Failover
 from orchestration.recovery.flow_operation import opened
 from replication.errors import ClusterRejected
 from replication.model import Desired, FlowState, TopicPartition
-from replication.offsets.consumer_groups import CommitGroup, Committed, Group
+from replication.offsets.groups.consumer_groups import CommitGroup, Committed, Group
 from replication.recovery.canaries import absent, verdict
 from replication.recovery.drill import misannounced
 from replication.recovery.failback import FailbackOptions
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from orchestration.recovery.flow_operation import Kind
     from orchestration.recovery.operator import Work
     from orchestration.recovery.report import FailoverReport
-    from replication.offsets.sync_round import GroupsOf
+    from replication.offsets.groups.sync_round import GroupsOf
     from replication.recovery.canaries import Found
     from replication.recovery.drill import DrillOptions
     from replication.settings.flow_settings import Flow

@@ -6,8 +6,8 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from replication.model import OffsetRange, PartitionState, TopicPartition
+from replication.offsets.groups.sync_round import TranslatedPosition
 from replication.offsets.offset_map import NOT_YET, Answer
-from replication.offsets.sync_round import TranslatedPosition
 from replication.recovery.recreated_topic import only_at_source
 
 if TYPE_CHECKING:

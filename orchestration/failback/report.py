@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from orchestration.switchover.report import SwitchoverReport
-    from replication.offsets.consumer_groups import LeaveGroup, LeaveOffset
+    from replication.offsets.groups.consumer_groups import LeaveGroup, LeaveOffset
     from replication.state import DivergedTail, Operation
 
 

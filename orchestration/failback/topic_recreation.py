@@ -21,7 +21,7 @@ from replication.adapters.clients import KafkaClients
 from replication.client.admin import TopicInfo
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import Desired, TopicPartition
-from replication.offsets.consumer_groups import CommitGroup, Committed
+from replication.offsets.groups.consumer_groups import CommitGroup, Committed
 from replication.planning.explain import counted
 from replication.recovery.failback import SINCE
 from replication.recovery.procedure import stopped_by

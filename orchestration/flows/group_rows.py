@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 from orchestration.flows.names import require_name
 from replication.errors import ConfigError
 from replication.model import TopicPartition
-from replication.offsets.consumer_groups import CommitGroup, Committed, LeaveGroup
+from replication.offsets.groups.consumer_groups import CommitGroup, Committed, LeaveGroup
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from replication.offsets.consumer_groups import Positions
-    from replication.offsets.sync_round import SyncRound, TranslatedPosition
+    from replication.offsets.groups.consumer_groups import Positions
+    from replication.offsets.groups.sync_round import SyncRound, TranslatedPosition
 
     Bounds = Mapping[TopicPartition, tuple[int, int]]
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from replication.offsets.consumer_groups import Committed, LeaveOffset
+from replication.offsets.groups.consumer_groups import Committed, LeaveOffset
 from replication.offsets.log_bounds import nonexistent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from replication.model import OffsetRange, TopicPartition
-    from replication.offsets.consumer_groups import Positions
-    from replication.offsets.sync_round import TranslatedPosition
+    from replication.offsets.groups.consumer_groups import Positions
+    from replication.offsets.groups.sync_round import TranslatedPosition
 
     Logs = Mapping[TopicPartition, OffsetRange | str]
 

@@ -10,8 +10,8 @@ from orchestration.recovery.flow_operation import FlowOperation
 from orchestration.recovery.group_actions import group_actions, on_target
 from orchestration.recovery.report import FailoverReport
 from replication.model import NO_PRODUCER_ID, TopicPartition
-from replication.offsets.consumer_groups import CommitGroup
 from replication.offsets.counted_log import CountedLog
+from replication.offsets.groups.consumer_groups import CommitGroup
 from replication.offsets.offset_map import sync_points_of
 from replication.planning.explain import counted
 from replication.recovery.group_positions import group_positions

@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from orchestration.flows.observation.clients import Clusters
     from orchestration.services.home import Home
     from replication.adapters.offset_reader import OffsetReader
-    from replication.offsets.consumer_groups import CommitGroup
-    from replication.offsets.group_sync import GroupSync
+    from replication.offsets.groups.consumer_groups import CommitGroup
+    from replication.offsets.groups.group_sync import GroupSync
     from replication.settings.config import Config
     from replication.settings.flow_settings import Flow
     from replication.state import Operation

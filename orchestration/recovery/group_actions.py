@@ -6,16 +6,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from orchestration.flows.target_offsets import left_of, unsettable
-from replication.offsets.consumer_groups import Committed
+from replication.offsets.groups.consumer_groups import Committed
+from replication.offsets.groups.sync_round import TranslatedPosition
 from replication.offsets.offset_map import Answer
-from replication.offsets.sync_round import TranslatedPosition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from replication.model import OffsetRange, TopicPartition
-    from replication.offsets.consumer_groups import GroupAction
-    from replication.offsets.group_sync import GroupSync
+    from replication.offsets.groups.consumer_groups import GroupAction
+    from replication.offsets.groups.group_sync import GroupSync
     from replication.recovery.group_positions import GroupPosition
 
 

@@ -6,13 +6,13 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from replication.durations import format_moment
-from replication.offsets.consumer_groups import LeaveGroup, LeaveOffset, left_alone
+from replication.offsets.groups.consumer_groups import LeaveGroup, LeaveOffset, left_alone
 from replication.planning.explain import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from replication.offsets.consumer_groups import GroupAction
+    from replication.offsets.groups.consumer_groups import GroupAction
     from replication.recovery.group_positions import GroupPosition
     from replication.state import Operation
     from replication.supervision.recovery_point import MissingRecords, RecoveryPoint

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from replication.model import TopicPartition
 from replication.naming.selection import group_filter
-from replication.offsets.consumer_groups import (
+from replication.offsets.groups.consumer_groups import (
     IDLE,
     Committed,
     LeaveOffset,
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from replication.adapters.offset_reader import OffsetReader
-    from replication.offsets.consumer_groups import (
+    from replication.offsets.groups.consumer_groups import (
         CommitGroup,
         GroupAction,
         Positions,
     )
-    from replication.offsets.group_sync import GroupSync
+    from replication.offsets.groups.group_sync import GroupSync
     from replication.settings.config import Config
     from replication.settings.flow_settings import Flow
 

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from orchestration.recovery.report import operation_json
-from replication.offsets.consumer_groups import left_alone
+from replication.offsets.groups.consumer_groups import left_alone
 from replication.planning.explain import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from replication.offsets.consumer_groups import GroupAction, LeaveGroup, LeaveOffset
-    from replication.offsets.sync_round import TranslatedPosition
+    from replication.offsets.groups.consumer_groups import GroupAction, LeaveGroup, LeaveOffset
+    from replication.offsets.groups.sync_round import TranslatedPosition
     from replication.recovery.source_writers import Writer
     from replication.state import Operation, ProvenPosition
 

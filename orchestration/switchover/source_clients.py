@@ -12,7 +12,7 @@ from orchestration.flows.comparison.topic_comparison import Options
 from orchestration.switchover.report import still_writing
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.naming.policy import is_heartbeat, policy_for
-from replication.offsets.consumer_groups import IDLE
+from replication.offsets.groups.consumer_groups import IDLE
 from replication.provenance.origins import rule_of
 from replication.recovery.source_writers import SourceWriters
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from orchestration.flows.observation.clients import Clusters
     from replication.adapters.offset_reader import OffsetReader
     from replication.model import TopicPartition
-    from replication.offsets.group_sync import GroupSync
-    from replication.offsets.sync_round import TranslatedPosition
+    from replication.offsets.groups.group_sync import GroupSync
+    from replication.offsets.groups.sync_round import TranslatedPosition
     from replication.recovery.source_writers import Writer
     from replication.recovery.switchover import SwitchoverOptions
     from replication.settings.config import Config

@@ -15,7 +15,7 @@ from orchestration.switchover.tail_comparison import compare_tail
 from orchestration.switchover.write_denial import WriteDenial
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import TopicPartition
-from replication.offsets.consumer_groups import CommitGroup
+from replication.offsets.groups.consumer_groups import CommitGroup
 from replication.planning.explain import counted
 from replication.recovery.switchover import DENIED, SwitchoverOptions
 

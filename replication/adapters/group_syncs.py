@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from replication.adapters.clients import stored_clusters
 from replication.adapters.offset_reader import OffsetReader
 from replication.naming.selection import TopicSelector
-from replication.offsets.group_sync import GroupSync
+from replication.offsets.groups.group_sync import GroupSync
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

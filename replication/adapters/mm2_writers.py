@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from replication.adapters.group_syncs import GroupSyncs
     from replication.client.cluster_ids import FlowClusters, Verify
-    from replication.offsets.sync_round import TranslatedPosition
+    from replication.offsets.groups.sync_round import TranslatedPosition
     from replication.settings.flow_settings import Flow
 
 

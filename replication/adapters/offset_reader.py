@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     from replication.adapters.wire.network import WireNetwork
     from replication.client.cluster_ids import FlowClusters
-    from replication.offsets.consumer_groups import CommitGroup, Group, Positions
     from replication.offsets.counted_log import CountedLog
     from replication.offsets.flow_offsets import Answers
+    from replication.offsets.groups.consumer_groups import CommitGroup, Group, Positions
     from replication.settings.flow_settings import Flow
     from replication.state import (
         GroupPositions,

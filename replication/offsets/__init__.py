@@ -2,13 +2,10 @@
 
 ``closed_interval``: Translates offsets between two sync points: by counting in both logs, or by
     their content
-``consumer_groups``: Plan which group offsets to commit on the target, and which groups are left
-    alone
 ``counted_log``: Reads one log to count records: which of its offsets hold records of this copy
 ``flow_offsets``: Translates the offsets of a flow from its state topics and both logs, in any
     process
-``group_sync``: Synchronizes the committed offsets of a flow's consumer groups from its source to
-    its target
+``groups``: Consumer groups of a flow's source, carried over to its target: a room of its own
 ``log_bounds``: Says which offsets of a partition do not exist, and moves answers into the other log
 ``lost_end``: Finds from which offset on the source lost records that were copied, and has others
     now
@@ -19,7 +16,6 @@
 ``record_counts``: Counts records in one log up to some offsets, and finds the records of some ranks
 ``stored_answers``: Stores answers for source offsets that stay true, so that a group at rest costs
     no reading
-``sync_round``: One round of consumer group sync: its interfaces, its result, its summary
 ``translate``: Translates offsets of one partition, both ways, by counting records in batch
     headers
 

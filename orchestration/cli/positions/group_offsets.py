@@ -31,7 +31,7 @@ from orchestration.flows.target_offsets import existing, left_of
 from replication.config.file.input_file import read_input
 from replication.errors import ClusterRejected, ClusterUnavailable, ConfigError
 from replication.model import TopicPartition
-from replication.offsets.consumer_groups import CommitGroup, Committed, explain_group
+from replication.offsets.groups.consumer_groups import CommitGroup, Committed, explain_group
 from replication.planning.explain import counted
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
     from orchestration.flows.group_rows import Difference
     from replication.adapters.offset_reader import OffsetReader
-    from replication.offsets.consumer_groups import GroupAction, LeaveOffset
-    from replication.offsets.group_sync import GroupSync
+    from replication.offsets.groups.consumer_groups import GroupAction, LeaveOffset
+    from replication.offsets.groups.group_sync import GroupSync
     from replication.settings.config import Config
     from replication.settings.flow_settings import Flow
 

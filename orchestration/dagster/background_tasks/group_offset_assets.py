@@ -10,15 +10,15 @@ import dagster as dg
 from orchestration.dagster.background_tasks.task_assets import FlowTask, Report, task_key
 from orchestration.dagster.resources import IsthmusResource  # noqa: TC001 - Dagster reads the annotations
 from orchestration.flows.observation.clock import now_ms
-from replication.offsets.consumer_groups import CommitGroup, explain_group
-from replication.offsets.sync_round import summary
+from replication.offsets.groups.consumer_groups import CommitGroup, explain_group
+from replication.offsets.groups.sync_round import summary
 from replication.state import TaskReport, status_topic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from replication.client.admin import Clients
-    from replication.offsets.sync_round import SyncRound
+    from replication.offsets.groups.sync_round import SyncRound
     from replication.settings.config import Config
     from replication.settings.flow_settings import Flow
 

@@ -9,12 +9,12 @@ from kafka.protocol.consumer import OffsetCommitRequest
 
 from replication.client.error_codes import ErrorCode
 from replication.model import NO_LEADER_EPOCH, TopicPartition
-from replication.offsets.consumer_groups import UNSTABLE, Committed
+from replication.offsets.groups.consumer_groups import UNSTABLE, Committed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from replication.offsets.consumer_groups import CommitGroup, Positions
+    from replication.offsets.groups.consumer_groups import CommitGroup, Positions
 
 REASONS: dict[int, str] = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "the target has no such partition",

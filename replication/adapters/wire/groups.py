@@ -22,13 +22,13 @@ from replication.adapters.wire.group_codec import (
 )
 from replication.client.error_codes import ErrorCode
 from replication.errors import ClusterRejected, ClusterUnavailable
-from replication.offsets.consumer_groups import Group
+from replication.offsets.groups.consumer_groups import Group
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 
     from replication.adapters.wire.connection.connections import BrokerConnections
-    from replication.offsets.consumer_groups import CommitGroup, Positions
+    from replication.offsets.groups.consumer_groups import CommitGroup, Positions
 
     Call = Callable[[int | None, Any, int], Awaitable[Any]]  # node, request, highest version
 

@@ -22,7 +22,7 @@ from replication.config.load import load_config
 from replication.errors import ClusterUnavailable
 from replication.mm2.checkpoints import Memory
 from replication.model import PartitionPlan, TopicPartition
-from replication.offsets.consumer_groups import CommitGroup, Committed
+from replication.offsets.groups.consumer_groups import CommitGroup, Committed
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 PARTITIONS, MANY = 12, 500

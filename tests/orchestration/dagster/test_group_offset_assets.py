@@ -9,9 +9,14 @@ import pytest
 
 from orchestration.dagster.background_tasks.group_offset_assets import freshness, group_task, report
 from replication.model import TopicPartition
-from replication.offsets.consumer_groups import CommitGroup, Committed, LeaveGroup, LeaveOffset
+from replication.offsets.groups.consumer_groups import (
+    CommitGroup,
+    Committed,
+    LeaveGroup,
+    LeaveOffset,
+)
+from replication.offsets.groups.sync_round import SyncRound, TranslatedPosition
 from replication.offsets.offset_map import Answer
-from replication.offsets.sync_round import SyncRound, TranslatedPosition
 from replication.settings.flow_settings import Flow, FlowClients
 from replication.settings.mm2_settings import GroupSettings
 from replication.state import TaskReport

@@ -10,9 +10,9 @@ import pytest
 from orchestration.flows.group_rows import as_csv, desired_by, differences, rows_of
 from replication.errors import ConfigError
 from replication.model import TopicPartition
-from replication.offsets.consumer_groups import CommitGroup, Committed, LeaveGroup
+from replication.offsets.groups.consumer_groups import CommitGroup, Committed, LeaveGroup
+from replication.offsets.groups.sync_round import SyncRound, TranslatedPosition
 from replication.offsets.offset_map import NOT_YET, Answer, without_answer
-from replication.offsets.sync_round import SyncRound, TranslatedPosition
 
 T, COPY = TopicPartition("orders", 1), TopicPartition("A.orders", 1)
 BEYOND = without_answer("is beyond the end of the source (9)")

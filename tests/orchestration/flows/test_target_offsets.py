@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from orchestration.flows.target_offsets import existing, left_of, unsettable
 from replication.model import OffsetRange, TopicPartition
-from replication.offsets.consumer_groups import Committed, LeaveOffset
+from replication.offsets.groups.consumer_groups import Committed, LeaveOffset
+from replication.offsets.groups.sync_round import TranslatedPosition
 from replication.offsets.offset_map import NOT_YET, Answer, without_answer
-from replication.offsets.sync_round import TranslatedPosition
 
 ORDERS, COPY = TopicPartition("orders", 0), TopicPartition("A.orders", 0)
 OTHER = TopicPartition("A.orders", 99)

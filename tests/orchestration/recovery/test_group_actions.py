@@ -6,8 +6,8 @@ from typing import ClassVar
 
 from orchestration.recovery.group_actions import group_actions, on_target
 from replication.model import OffsetRange, TopicPartition
-from replication.offsets.consumer_groups import CommitGroup, Committed, LeaveOffset
-from replication.offsets.group_sync import GroupSync
+from replication.offsets.groups.consumer_groups import CommitGroup, Committed, LeaveOffset
+from replication.offsets.groups.group_sync import GroupSync
 from replication.recovery.group_positions import GroupPosition
 
 HERE = TopicPartition("t", 0)

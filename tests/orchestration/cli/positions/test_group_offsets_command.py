@@ -7,7 +7,7 @@ import pytest
 from orchestration.cli.positions.group_offsets import _carry_out
 from orchestration.cli.positions.offsets import _late
 from replication.model import TopicPartition
-from replication.offsets.consumer_groups import Committed
+from replication.offsets.groups.consumer_groups import Committed
 from replication.state import Anchor
 
 

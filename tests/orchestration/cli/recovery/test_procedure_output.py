@@ -13,7 +13,7 @@ from orchestration.cli.screen.output import Output
 from orchestration.recovery.report import FailoverReport
 from orchestration.switchover.report import SwitchoverReport
 from replication.model import TopicPartition
-from replication.offsets.consumer_groups import LeaveGroup, LeaveOffset
+from replication.offsets.groups.consumer_groups import LeaveGroup, LeaveOffset
 from replication.recovery.procedure import DONE
 from replication.state import Operation
 from replication.supervision.recovery_point import RecoveryPoint

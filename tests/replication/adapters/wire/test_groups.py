@@ -24,7 +24,7 @@ from replication.adapters.wire import groups as module
 from replication.client.error_codes import ErrorCode
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import TopicPartition
-from replication.offsets.consumer_groups import UNSTABLE, CommitGroup, Committed, Group
+from replication.offsets.groups.consumer_groups import UNSTABLE, CommitGroup, Committed, Group
 
 A0, A1, B0 = TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0)
 _Group = OffsetFetchResponse.OffsetFetchResponseGroup

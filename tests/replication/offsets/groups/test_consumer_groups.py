@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replication.model import TopicPartition
-from replication.offsets.consumer_groups import (
+from replication.offsets.groups.consumer_groups import (
     CommitGroup,
     Committed,
     Group,

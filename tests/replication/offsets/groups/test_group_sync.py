@@ -10,17 +10,17 @@ import pytest
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import TopicPartition
 from replication.naming.selection import TopicSelector
-from replication.offsets.consumer_groups import (
+from replication.offsets.flow_offsets import KnownPoints
+from replication.offsets.groups.consumer_groups import (
     UNSTABLE,
     Committed,
     Group,
     LeaveOffset,
     explain_group,
 )
-from replication.offsets.flow_offsets import KnownPoints
-from replication.offsets.group_sync import GroupSync
+from replication.offsets.groups.group_sync import GroupSync
+from replication.offsets.groups.sync_round import ALL_EVERY_S
 from replication.offsets.offset_map import NOT_YET, Answer, without_answer
-from replication.offsets.sync_round import ALL_EVERY_S
 from replication.settings.flow_settings import Flow, FlowClients
 from replication.settings.naming_settings import Selection
 from replication.state import Anchor
@@ -136,7 +136,7 @@ def impatient(flow):
 
 def test_a_group_that_stands_still_is_looked_at_now_and_then_only(monkeypatch):
     now = [1000.0]
-    monkeypatch.setattr("replication.offsets.group_sync.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("replication.offsets.groups.group_sync.time.monotonic", lambda: now[0])
     sync = a_sync(Offsets(50), Groups(g=at(10), h=at(20)))
     sync.sync()
     sync.target.held["g"] = at(3, where=COPY)  # somebody has taken it back there
@@ -154,7 +154,7 @@ def test_bl_238_what_the_target_forgets_is_back_within_a_minute_and_a_plan_shows
 ):
     """A broker deletes the offsets of a group whose topic is silent; or an operator the group."""
     now = [1000.0]
-    monkeypatch.setattr("replication.offsets.group_sync.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("replication.offsets.groups.group_sync.time.monotonic", lambda: now[0])
     sync = a_sync(Offsets(50), Groups(g=at(10), h=at(20)))
     sync.sync()
     if forgotten == "the group":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from replication.offsets.consumer_groups import (
+from replication.offsets.groups.consumer_groups import (
     CommitGroup,
     Committed,
     GroupAction,
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from replication.model import TopicPartition
     from replication.naming.selection import Judgement
-    from replication.offsets.consumer_groups import Group, Positions
     from replication.offsets.flow_offsets import Answers, KnownPoints
+    from replication.offsets.groups.consumer_groups import Group, Positions
     from replication.offsets.offset_map import Answer
 
 

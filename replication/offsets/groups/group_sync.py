@@ -1,0 +1,202 @@
+"""Synchronizes the committed offsets of a flow's consumer groups from its source to its target.
+
+One round: read the source's offsets, translate them, read the target's, commit where they lag.
+The target is read last, right before the commits, and its coordinators reject a commit for a
+group that has members.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from replication.errors import ClusterRejected, ClusterUnavailable
+from replication.naming.selection import Verdict, group_filter, listed
+from replication.offsets.groups.consumer_groups import (
+    IDLE,
+    Committed,
+    TargetGroups,
+    plan_groups,
+)
+from replication.offsets.groups.group_translation import GroupTranslation
+from replication.offsets.groups.shared_partitions import NOTHING_KNOWN, SharedPartitions
+from replication.offsets.groups.sync_round import (
+    IdleGroups,
+    SyncRound,
+    TranslatedPosition,
+    summary,
+    untranslated,
+)
+from replication.state import GroupPositions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from replication.model import TopicPartition
+    from replication.naming.selection import Judgement, TopicSelector
+    from replication.offsets.groups.consumer_groups import GroupAction, LeaveOffset, Positions
+    from replication.offsets.groups.sync_round import GroupsOf, OffsetsOf
+    from replication.settings.flow_settings import Flow
+
+_SHOWN = 5  # of the offsets that are not translated, in one warning
+
+
+@dataclass(slots=True)
+class GroupSync:
+    """The groups of one flow. ``siblings`` are flows that may feed the same target topics.
+
+    Where they or the target's own clients have written, see SharedPartitions.
+
+    ``warn`` gets a sentence about offsets that are not translated, once for each of them.
+    ``remember`` stores offsets of groups at the source that differ from the last round's.
+    """
+
+    flow: Flow
+    topics: TopicSelector
+    offsets: OffsetsOf
+    source: GroupsOf
+    target: GroupsOf
+    siblings: Sequence[GroupSync] = ()
+    # Of the flow back between the same topics; None: there is none.
+    opposite: Callable[[], OffsetsOf | None] = lambda: None
+    wait: Callable[[float], None] = time.sleep
+    warn: Callable[[str], None] = lambda _: None
+    remember: Callable[[Sequence[GroupPositions]], None] = lambda _: None
+    _stored: dict[str, GroupPositions] = field(default_factory=dict)
+    _idle: IdleGroups = field(default_factory=IdleGroups)
+    _excluded: tuple[Judgement, ...] = ()
+    _last: tuple[float, list[TranslatedPosition]] = field(
+        default=(-1e9, [])
+    )  # when, and what was found
+    _named: frozenset[LeaveOffset] = frozenset()  # offsets that ``warn`` was told of
+
+    def sync(self, *, strict: bool = False) -> str:
+        """Do one round; return a summary line. Raises ReplicationError.
+
+        ``strict``: ClusterRejected for groups that the target rejected; else the line names them.
+
+        Skips groups that are up to date and whose offsets do not change, unless other flows copy
+        to the same partitions.
+        """
+        positions, now = self._selected(), time.monotonic()
+        about = positions if self.siblings else self._idle.active(positions, now)
+        found = self._round(about)
+        refused = self.target.commit(found.commits)
+        self._idle.note(about, found, refused)
+        self._remember_source(positions)
+        self._warn_of(found)
+        line = summary(found, refused, len(positions))
+        if found.unread:
+            raise ClusterUnavailable(f"{line}; some groups were not read: {found.unread}")
+        if refused and strict:
+            raise ClusterRejected(line)
+        return line
+
+    def _remember_source(self, positions: Mapping[str, Positions]) -> None:
+        """Store the offsets at the source of copied topics, where they changed.
+
+        Also those that are not copied yet: they are needed when the source is gone.
+        """
+        copied = {each.topic for each in self.offsets.known.anchors}
+        now = int(time.time() * 1000)
+        records = [
+            GroupPositions(self.flow.name, name, held, now)
+            for name, its in positions.items()
+            if (held := tuple((*w, p.offset) for w, p in sorted(its.items()) if w.topic in copied))
+        ]
+        changed = [
+            each for each in records if not _same_offsets(each, self._stored.get(each.group))
+        ]
+        if changed:
+            self.remember(changed)
+            self._stored.update((each.group, each) for each in changed)
+
+    def _warn_of(self, found: SyncRound) -> None:
+        """Warn of offsets that are not translated and that the last rounds did not name."""
+        fresh = [each for each in found.problems if each not in self._named]
+        self._named = frozenset(found.problems) | (self._named if found.unread else frozenset())
+        if fresh:
+            lines = [f"group {each.group}: {each.reason}" for each in fresh]
+            self.warn(f"{len(fresh)} not moved: {listed(lines, _SHOWN)}")
+
+    def plan(self) -> SyncRound:
+        """Return what a round for all groups would do; change nothing."""
+        return self._round(self._selected())
+
+    def _round(self, positions: Mapping[str, Positions]) -> SyncRound:
+        translated = self._translation.of(positions)
+        if self.siblings:
+            self._remember(translated)
+        desired = self.desired(translated)
+        actions = self.towards(desired, rewind=False) if any(desired.values()) else ()
+        failures = (self.source.unavailable, self.target.unavailable, self.offsets.errors)
+        unread = next((why for each in failures for why in each.values()), "")
+        actions = (*actions, *untranslated(translated))
+        return SyncRound(tuple(translated), actions, unread, self._excluded)
+
+    def towards(
+        self, desired: Mapping[str, Mapping[TopicPartition, Committed]], *, rewind: bool
+    ) -> tuple[GroupAction, ...]:
+        """Return the actions that bring groups to the desired offsets on the target.
+
+        A group whose present offsets are unknown is left alone. One that is not listed is new only
+        if every coordinator answered: otherwise a commit might move it back.
+        """
+        listed = self.target.listed()
+        whole = not self.target.unavailable
+        wanted = {name: positions for name, positions in desired.items() if positions}
+        there = [listed[name] for name in wanted if name in listed]
+        positions = self.target.positions(each for each in there if each.state in IDLE)
+        return tuple(plan_groups(wanted, TargetGroups(listed, positions, whole), rewind=rewind))
+
+    def translated_of(self, group: str) -> list[TranslatedPosition]:
+        """Return the translated offsets of one group of the source, selected or not."""
+        listed = self.source.listed()
+        if group not in listed:
+            return []
+        return self._translation.of(self.source.positions([listed[group]]))
+
+    def recently(self) -> list[TranslatedPosition]:
+        """Return the last result of ``translated`` if it is no older than a round.
+
+        For siblings: an older position is a lower one, unless the group was just reset.
+        """
+        at, found = self._last
+        every = self.flow.groups.every.total_seconds()
+        return found if time.monotonic() - at < every else self.translated()
+
+    def translated(self) -> list[TranslatedPosition]:
+        """Return the selected groups' offsets in copied partitions, translated."""
+        translated = self._translation.of(self._selected())
+        self._remember(translated)
+        return translated
+
+    def _remember(self, translated: list[TranslatedPosition]) -> None:
+        """Remember a result for siblings if it is complete: a missing position is not none."""
+        whole = not (self.offsets.errors or self.source.unavailable)
+        self._last = (time.monotonic() if whole else -1e9), translated
+
+    @property
+    def _translation(self) -> GroupTranslation:
+        return GroupTranslation(self.flow, self.topics, self.offsets, self.wait)
+
+    def desired(
+        self,
+        translated: Iterable[TranslatedPosition],
+        unshared: Mapping[TopicPartition, int] = NOTHING_KNOWN,
+    ) -> dict[str, Positions]:
+        """Return the groups' desired offsets on the target, as SharedPartitions says."""
+        return SharedPartitions(self.siblings, self.opposite).desired(translated, unshared)
+
+    def _selected(self) -> Mapping[str, Positions]:
+        """Return the selected groups' offsets at the source."""
+        chosen = group_filter(self.flow.selection)
+        listed = self.source.listed()
+        judged = [chosen.judge(name) for name in sorted(listed)]
+        self._excluded = tuple(each for each in judged if each.verdict is Verdict.EXCLUDED)
+        return self.source.positions(listed[each.name] for each in judged if each.selected)
+
+
+def _same_offsets(one: GroupPositions, other: GroupPositions | None) -> bool:
+    return other is not None and one.positions == other.positions

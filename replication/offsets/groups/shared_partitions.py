@@ -1,0 +1,135 @@
+"""Where a group continues in partitions that several clusters have written to.
+
+A target partition may have the records of several flows, and those of the target's own clients. A
+group continues at the lowest of its positions in all of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Protocol
+
+from replication.errors import ReplicationError
+from replication.model import TopicPartition
+from replication.offsets.groups.consumer_groups import lowest
+from replication.offsets.groups.group_translation import copy_of
+from replication.offsets.groups.sync_round import by_group
+from replication.offsets.offset_map import NOT_YET
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from replication.offsets.flow_offsets import Answers
+    from replication.offsets.groups.consumer_groups import Committed, Positions
+    from replication.offsets.groups.sync_round import GroupsOf, OffsetsOf, TranslatedPosition
+    from replication.state import Anchor
+
+NOTHING_KNOWN: Mapping[TopicPartition, int] = MappingProxyType({})
+
+
+class Sibling(Protocol):
+    """Another flow that may feed the same target topics; see ``group_sync``."""
+
+    offsets: OffsetsOf
+    source: GroupsOf
+
+    def recently(self) -> list[TranslatedPosition]:
+        """Return the selected groups' offsets in copied partitions, translated."""
+
+
+@dataclass(frozen=True, slots=True)
+class SharedPartitions:
+    """Compares one flow's positions with those of its ``siblings`` and of the ``opposite`` flow.
+
+    A target topic of a pair of flows that keep names also has records of the target's own clients.
+    A group has read those before its offset at the source that the ``opposite`` flow has copied
+    there; the lower one of the two positions counts.
+    """
+
+    siblings: Sequence[Sibling]
+    opposite: Callable[[], OffsetsOf | None]  # None: there is none
+
+    def desired(
+        self,
+        translated: Iterable[TranslatedPosition],
+        unshared: Mapping[TopicPartition, int] = NOTHING_KNOWN,
+    ) -> dict[str, Positions]:
+        """Return the groups' desired offsets on the target, over all sources of a partition.
+
+        ``unshared``: the target offset, if it is known, up to which a partition has no record of
+        the target's own clients. For a group that is not behind it the opposite flow is not asked.
+        """
+        translated = list(translated)
+        mine = by_group(translated)
+        shared = {where for positions in mine.values() for where in positions}
+        theirs, unknown = self._of_siblings(shared)
+        shares = [e for e in translated if (e.answer.offset or 0) > unshared.get(e.target, 0)]
+        theirs.append(by_group(self._of_target_clients(shares)))
+        return {
+            group: lowest(
+                [
+                    {where: None if where in unknown else p for where, p in positions.items()},
+                    *(
+                        {w: p for w, p in each.get(group, {}).items() if w in positions}
+                        for each in theirs
+                    ),
+                ]
+            )
+            for group, positions in mine.items()
+        }
+
+    def _of_target_clients(
+        self, translated: Sequence[TranslatedPosition]
+    ) -> Iterator[TranslatedPosition]:
+        """Yield up to where the groups have read the records of the target's own clients."""
+        try:
+            answers = self._answers_back(translated)
+        except ReplicationError:  # then they are unknown
+            answers = {each.target: {} for each in translated}
+        for each in translated:
+            if each.target in answers:
+                answer = answers[each.target].get(each.position.offset, NOT_YET)
+                yield each._replace(answer=answer)
+
+    def _answers_back(self, translated: Sequence[TranslatedPosition]) -> Answers:
+        """Return where the offsets at the source stand on the target, by the opposite flow."""
+        if not translated or (opposite := self.opposite()) is None:
+            return {}
+        anchors, offsets = opposite.look().anchors, dict[TopicPartition, set[int]]()
+        for each in translated:
+            if each.target in anchors and copy_of(anchors[each.target]) == each.source:
+                offsets.setdefault(each.target, set()).add(each.position.offset)
+        found = opposite.translate(offsets, back=True) if offsets else {}
+        return {each: found.get(each, {}) for each in offsets}
+
+    def _of_siblings(
+        self, shared: set[TopicPartition]
+    ) -> tuple[list[dict[str, dict[TopicPartition, Committed | None]]], set[TopicPartition]]:
+        """Return other flows' positions in the same partitions, and partitions that are unknown.
+
+        While another source does not answer, a group's position in it is unknown.
+        """
+        found, unknown = [], set[TopicPartition]()
+        for each in self.siblings:
+            anchors = dict(_anchors_of(each.offsets))
+            common = shared & {copy_of(anchor) for anchor in anchors.values()}
+            if not common:
+                continue
+            unknown |= shared & {copy_of(a) for a in anchors.values() if a.source is None}
+            try:
+                found.append(by_group(each.recently()))
+            except ReplicationError:
+                unknown |= common
+            if each.source.unavailable:  # some groups may have offsets that no broker reports
+                unknown |= common
+            unknown |= {copy_of(anchors[w]) for w in list(each.offsets.errors) if w in anchors}
+        return found, unknown
+
+
+def _anchors_of(offsets: OffsetsOf) -> Mapping[TopicPartition, Anchor]:
+    """Return the anchors of another flow, whose source may be silent."""
+    try:
+        return offsets.look().anchors
+    except ReplicationError:
+        return offsets.look_at_target().anchors
