@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from replication.settings.config import Config
     from replication.settings.flow_settings import Flow
     from replication.transforms.transformed_record import SourceRecord
-    from spark_jobs.transform.columns.decoded_batches import DecodedRecords
+    from spark_jobs.transform.columns.decoded_records import DecodedRecords
     from spark_jobs.transform.task.tasks import Stage
 
 _NOBODY = ProducerIdentity("", -1, -1, 0)

@@ -18,7 +18,7 @@ from spark_jobs.transform.task.sql_results import take_results
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from spark_jobs.transform.columns.decoded_batches import DecodedRecords
+    from spark_jobs.transform.columns.decoded_records import DecodedRecords
     from spark_jobs.transform.sql_plan import SqlPlan
     from spark_jobs.transform.task.range_outcome import RangeOutcome
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from replication.settings.transform_settings import TopicTransform
-    from spark_jobs.transform.columns.decoded_batches import DecodedRecords
+    from spark_jobs.transform.columns.decoded_records import DecodedRecords
     from spark_jobs.transform.task.work import Clusters, RangeWork, SlotWork
 
 # Spark measures each Arrow batch after each row, unless this is the largest number that it knows:

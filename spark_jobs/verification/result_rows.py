@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from replication.model import TopicPartition
-    from spark_jobs.transform.columns.decoded_batches import DecodedRecords
+    from spark_jobs.transform.columns.decoded_records import DecodedRecords
     from spark_jobs.transform.task.range_outcome import Placed
     from spark_jobs.transform.task.tasks import Stage
     from spark_jobs.transform.task.work import Clusters, SlotWork

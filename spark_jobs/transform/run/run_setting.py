@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from replication.model import TopicPartition
     from replication.settings.flow_settings import Flow
     from replication.settings.transform_settings import TopicTransform
-    from spark_jobs.transform.columns.decoded_batches import DecodedRecords
+    from spark_jobs.transform.columns.decoded_records import DecodedRecords
     from spark_jobs.transform.task.work import Clusters, RangeWork, SlotReport, SlotWork
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from replication.transforms.smt.chain import Chain
     from replication.transforms.transformed_record import SourceRecord
-    from spark_jobs.transform.columns.decoded_batches import DecodedRecords
+    from spark_jobs.transform.columns.decoded_records import DecodedRecords
     from spark_jobs.transform.columns.encoded_records import EncodedRecords
     from spark_jobs.transform.task.range_outcome import RangeOutcome
 

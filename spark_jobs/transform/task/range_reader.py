@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from replication.provenance.origins import Rule
     from replication.provenance.producer_registry import SourceRegistry
     from replication.records.batch import Batch
-    from spark_jobs.transform.columns.decoded_batches import DecodedRecords
+    from spark_jobs.transform.columns.decoded_records import DecodedRecords
     from spark_jobs.transform.task.task_process import Connected
     from spark_jobs.transform.task.work import Clusters, RangeWork
 

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
-    from spark_jobs.transform.columns.decoded_batches import DecodedRecords
+    from spark_jobs.transform.columns.decoded_records import DecodedRecords
     from spark_jobs.transform.columns.record_kinds import Kinds
     from spark_jobs.transform.task.shared_records import SharedRecords
     from spark_jobs.transform.task.work import Clusters, SlotWork

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from replication.model import TopicPartition
     from replication.records.codec import Record
     from replication.transforms.transformed_record import SourceRecord
-    from spark_jobs.transform.columns.decoded_batches import DecodedRecords
+    from spark_jobs.transform.columns.decoded_records import DecodedRecords
     from spark_jobs.transform.task.task_process import Connected
     from spark_jobs.transform.task.work import Clusters, SlotWork
 

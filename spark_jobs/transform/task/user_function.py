@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from replication.settings.transform_settings import TopicTransform, Written
-    from spark_jobs.transform.columns.decoded_batches import DecodedRecords
+    from spark_jobs.transform.columns.decoded_records import DecodedRecords
     from spark_jobs.transform.task.range_outcome import RangeOutcome
 
 CHUNK = 5_000  # records that a function gets at a time

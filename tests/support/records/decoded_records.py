@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from replication.records.batch import Batch
-    from spark_jobs.transform.columns.decoded_batches import DecodedRecords
+    from spark_jobs.transform.columns.decoded_records import DecodedRecords
 
 
 def batches_of(*lists: Sequence[tuple[Any, ...]], codec: int = 0, base: int = 0) -> list[Batch]:
