@@ -30,8 +30,8 @@ Invariants are stated where they are kept: A in ``replication.copier.produce.sen
 and T in ``replication.copier.takeover.takeover``; C and D in
 ``replication.copier.partition.position``; H in ``replication.copier.epoch``; P1 to P3 in
 ``replication.provenance.origins``; S in ``replication.copier.takeover.content_position``; L in
-``replication.copier.takeover.lost_anchor``; W in ``replication.copier.produce.append_lease``; E
-here:
+``replication.copier.takeover.placement.lost_anchor``; W in
+``replication.copier.produce.append_lease``; E here:
 
 E  Which records are deliverable depends on the source's log alone: a batch is dropped because it is
    a control batch or aborted, never because of what the target holds. Another isolation level or

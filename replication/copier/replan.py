@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from replication.copier.start import learn, take_partitions
-from replication.copier.takeover.start_position import is_bound
+from replication.copier.takeover.placement.isolation import is_bound
 from replication.errors import ClusterUnavailable
 from replication.model import Mode, PartitionState
 from replication.provenance.origins import carried_over

@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING
 from replication.client.network import Fenced
 from replication.client.state_log import StateLog
 from replication.copier.partition.position import Position
-from replication.copier.takeover.lost_anchor import LostAnchors
-from replication.copier.takeover.point_log import store_points
-from replication.copier.takeover.producer_ids import entry_of, producer_identity
-from replication.copier.takeover.renamed_topic import (
+from replication.copier.takeover.placement.isolation import choose_isolation
+from replication.copier.takeover.placement.lost_anchor import LostAnchors
+from replication.copier.takeover.placement.renamed_topic import (
     find_ends,
     halt_under_old_name,
     under_old_name,
 )
-from replication.copier.takeover.start_position import StartPositions, choose_isolation
+from replication.copier.takeover.placement.start_position import StartPositions
+from replication.copier.takeover.point_log import store_points
+from replication.copier.takeover.producer_ids import entry_of, producer_identity
 from replication.model import BY_ID, PartitionState
 from replication.provenance.origins import rule_of
 from replication.provenance.record_headers import OriginHeaders, RecordOrigin

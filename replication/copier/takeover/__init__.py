@@ -11,17 +11,12 @@
     markers
 ``fencing_probe``: Fencing probe: does the target accept plain appends and fence old epochs
     (invariants A and B)
-``lost_anchor``: A partition whose anchor is missing: whether it was copied before, and its last
-    batch of ours
+``placement``: Where copying of a partition begins before it is taken over: a room of its own
 ``point_log``: Store the offset points of partitions, before an anchor names them
 ``producer_ids``: Producer ids of a unit: one producer per replication path of the records that it
     appends
-``renamed_topic``: A partition whose topic has another name on the target: ends the old copy, begins
-    the new
 ``source_scan``: Reads the source from an anchor on without copying: to find the position that a
     copy had
-``start_position``: Where copying of a partition begins: at its anchor, at ``copy.start``, or not
-    yet
 ``target_registry``: The target's registry of producer ids as one unit knows it, and its second
     copy (F)
 ``takeover``: Takeover: claims partitions, fences their former appenders and finds the copy

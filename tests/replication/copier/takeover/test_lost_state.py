@@ -13,7 +13,8 @@ from support.fakes.memory_network import Log, MemoryCluster
 from support.records.record_batches import a_batch
 
 from replication.copier import anchor_writer, unit
-from replication.copier.takeover import lost_anchor, takeover
+from replication.copier.takeover import takeover
+from replication.copier.takeover.placement import lost_anchor
 from replication.model import BY_ID, Choice, PartitionPlan, PartitionState, TopicPartition
 from replication.records.codec import encode, plain_record
 from replication.state import (

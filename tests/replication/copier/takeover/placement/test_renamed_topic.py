@@ -15,9 +15,9 @@ from replication.client.state_log import StateLog
 from replication.copier.partition.position import Position
 from replication.copier.spec import UnitSpec
 from replication.copier.start import start
-from replication.copier.takeover import renamed_topic
 from replication.copier.takeover.connections import new_connections
-from replication.copier.takeover.renamed_topic import find_ends, renamed, under_old_name
+from replication.copier.takeover.placement import renamed_topic
+from replication.copier.takeover.placement.renamed_topic import find_ends, renamed, under_old_name
 from replication.model import NameChange, PartitionPlan, PartitionState, TopicPartition
 from replication.provenance.origins import Origins, Rule
 from replication.state import Anchor, anchors_topic

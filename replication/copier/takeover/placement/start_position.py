@@ -11,12 +11,13 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from replication.client.log_end import confirmed_end
 from replication.copier.partition.broker_errors import target_reset
 from replication.copier.partition.partition_copy import PartitionCopy
 from replication.copier.partition.transactional_copy import TransactionalCopy
 from replication.copier.takeover.at_least_once import AtLeastOnceCopy
-from replication.copier.takeover.renamed_topic import renamed
+from replication.copier.takeover.placement.left_out import halt, wait
+from replication.copier.takeover.placement.renamed_topic import renamed
+from replication.copier.takeover.placement.start_offsets import StartOffsets, first_offset_time
 from replication.errors import ReplicationError
 from replication.model import (
     EARLIEST_TIMESTAMP,
@@ -26,20 +27,16 @@ from replication.model import (
     OffsetRange,
     PartitionState,
 )
-from replication.provenance.origins import carried_over
 from replication.settings.state_policies import RESEED, STOP, choose
 from replication.state import Anchor, Loss
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from replication.copier.spec import UnitSpec
     from replication.copier.takeover.connections import Connections
-    from replication.copier.takeover.lost_anchor import LostAnchors
+    from replication.copier.takeover.placement.lost_anchor import LostAnchors
     from replication.model import PartitionPlan
 
 FOREIGN, RESET = PartitionState.TARGET_FOREIGN, PartitionState.TARGET_RESET
-_LEADER_WAIT_S = 3.0  # for the leader of a partition that was just created
 _EXAMINATION_S = 60.0
 _RECREATED = "the source topic was deleted and recreated"
 _RESET = "the target topic was deleted and recreated"
@@ -54,6 +51,10 @@ class StartPositions:
     lost_anchors: LostAnchors  # says which partitions without an anchor were copied before
     losses: list[Loss] = field(default_factory=list)  # to be written before anything is copied
     restarts: dict[PartitionCopy, int] = field(default_factory=dict)  # the source was recreated
+    _offsets: StartOffsets = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._offsets = StartOffsets(self.connections)
 
     async def place(self, plan: PartitionPlan) -> PartitionCopy:
         """Return a partition ready to be taken over, or a halted one without ``topic_id``."""
@@ -62,7 +63,7 @@ class StartPositions:
         if not partition.topic_id:
             partition.halt(PartitionState.WAITING, "the source does not know the topic")
         elif plan.name_change is not None and not plan.name_change.choice:
-            _halt(partition, PartitionState.NAME_CHANGED, plan.name_change.reason)
+            halt(partition, PartitionState.NAME_CHANGED, plan.name_change.reason)
         elif known.source is None:
             await self._without_anchor(partition)
         elif await self._has_its_name(partition):
@@ -83,11 +84,11 @@ class StartPositions:
         if known.source_topic_id not in {"", partition.topic_id.hex()}:
             await self._source_recreated(partition)
         elif self.connections.target.leader(partition.target) is None:
-            _wait(partition, "the target has no such partition, or it has no leader")
+            wait(partition, "the target has no such partition, or it has no leader")
         elif known.target_topic_id not in {"", self._target_id(partition.plan)}:
             await self._target_reset(partition, _RESET, 0)
         elif known.state == FOREIGN and self._choice(partition, FOREIGN) == STOP:
-            _halt(partition, FOREIGN, known.reason)
+            halt(partition, FOREIGN, known.reason)
         elif known.state == RESET and self._choice(partition, RESET) != STOP:
             await self._go_on(partition)
         else:
@@ -104,9 +105,9 @@ class StartPositions:
         if known.target_topic == plan.target.topic:
             return True
         if not change.choice:
-            _halt(partition, PartitionState.NAME_CHANGED, change.reason)
+            halt(partition, PartitionState.NAME_CHANGED, change.reason)
         elif not known.clean:
-            _wait(partition, f"its copy in {known.target_topic} has not ended yet")
+            wait(partition, f"its copy in {known.target_topic} has not ended yet")
         elif change.choice == RESEED:
             await self._start_over(partition, EARLIEST_TIMESTAMP)
         else:
@@ -115,7 +116,7 @@ class StartPositions:
 
     async def _begin_here(self, partition: PartitionCopy) -> None:
         """Go on from the anchor's source offset at the end of another target topic."""
-        end = await self._offset(partition, LATEST_TIMESTAMP, of_target=True)
+        end = await self._offsets.at(partition, LATEST_TIMESTAMP, of_target=True)
         if end is None:
             return
         moved = renamed(partition.claimed, partition.target.topic, end, int(time.time() * 1000))
@@ -138,9 +139,9 @@ class StartPositions:
         """Begin a partition that was never copied; of another one the position is lost (L)."""
         known = partition.claimed
         is_lost = known.state == PartitionState.POSITION_LOST
-        end = await self._offset(partition, LATEST_TIMESTAMP, of_target=True)
+        end = await self._offsets.at(partition, LATEST_TIMESTAMP, of_target=True)
         if end == 0 and (is_lost or self.lost_anchors.are_all_gone()):
-            end = await self._target_end(partition, 1)
+            end = await self._offsets.target_end(partition, 1)
         if end is None:
             return
         choice = self._choice(partition, PartitionState.POSITION_LOST) if is_lost else STOP
@@ -160,18 +161,18 @@ class StartPositions:
                 lost = await self.lost_anchors.examine(partition, end)
         except (TimeoutError, ReplicationError) as problem:
             reason = str(problem) or "the target is still being searched for copies"
-            _wait(partition, f"its anchor is missing: {reason}")
+            wait(partition, f"its anchor is missing: {reason}")
             return
         if reason := "" if partition.sought else lost or halted:
-            _halt(partition, PartitionState.POSITION_LOST, reason)
+            halt(partition, PartitionState.POSITION_LOST, reason)
         elif not partition.sought:
             await self._start_over(partition)
 
     async def _source_recreated(self, partition: PartitionCopy) -> None:
         """Copy all of the new topic; what the old one still held is lost."""
         if self._choice(partition, PartitionState.SOURCE_RECREATED) == STOP:
-            _halt(partition, PartitionState.SOURCE_RECREATED, _RECREATED)
-        elif (begin := await self._offset(partition, EARLIEST_TIMESTAMP)) is not None:
+            halt(partition, PartitionState.SOURCE_RECREATED, _RECREATED)
+        elif (begin := await self._offsets.at(partition, EARLIEST_TIMESTAMP)) is not None:
             at = partition.claimed.source or 0
             self._note(partition, OffsetRange(at, at), PartitionState.SOURCE_RECREATED, _RECREATED)
             self.restarts[partition] = begin
@@ -180,7 +181,7 @@ class StartPositions:
         """Continue from the anchor's source offset behind the target's ``end``, or copy all."""
         choice = self._choice(partition, RESET)
         if choice == STOP:
-            _halt(partition, RESET, why)
+            halt(partition, RESET, why)
         elif choice == RESEED:
             await self._start_over(partition, EARLIEST_TIMESTAMP)
         else:
@@ -192,7 +193,7 @@ class StartPositions:
 
     async def _go_on(self, partition: PartitionCopy) -> None:
         """Carry out the choice for a partition that a takeover halted: it would halt it again."""
-        end = await self._offset(partition, LATEST_TIMESTAMP, of_target=True)
+        end = await self._offsets.at(partition, LATEST_TIMESTAMP, of_target=True)
         if end is not None:
             await self._target_reset(partition, partition.claimed.reason, end)
 
@@ -204,7 +205,7 @@ class StartPositions:
         known = partition.claimed
         if partition.source in self.connections.checked or not known.clean:
             return
-        end = await self._target_end(partition, known.target or 0)
+        end = await self._offsets.target_end(partition, known.target or 0)
         if end is not None and known.target is not None and end < known.target:
             await self._target_reset(partition, target_reset(end, known.target).reason, end)
         elif end is not None:
@@ -212,11 +213,11 @@ class StartPositions:
 
     async def _start_over(self, partition: PartitionCopy, begin: int | None = None) -> None:
         """Start a partition at ``begin``, or where the flow's setting says that new ones start."""
-        at = self._begin(partition.plan) if begin is None else begin
-        source = await self._offset(partition, at)
+        at = first_offset_time(self.spec.copying.start, partition.plan) if begin is None else begin
+        source = await self._offsets.at(partition, at)
         if source is None:
             return
-        target = await self._offset(partition, LATEST_TIMESTAMP, of_target=True)
+        target = await self._offsets.at(partition, LATEST_TIMESTAMP, of_target=True)
         if target is None:
             return
         if partition.plan.start is not None and begin is None:
@@ -232,42 +233,6 @@ class StartPositions:
             appenders=known.appenders if same else (),  # who may still append must be fenced
             former=known.former if same else known.target_topic,
         )
-
-    def _begin(self, plan: PartitionPlan) -> int:
-        """Return the timestamp for ListOffsets: ms, LATEST_TIMESTAMP or EARLIEST_TIMESTAMP.
-
-        The plan says which partitions were created after the flow first started: only the driver
-        knows what the source had then (decision 0012).
-        """
-        start = self.spec.copying.start
-        if plan.start is not None or plan.created_later or start == "earliest":
-            return EARLIEST_TIMESTAMP
-        if start == "latest":
-            return LATEST_TIMESTAMP if plan.since_ms is None else plan.since_ms
-        return int(start)
-
-    async def _offset(
-        self, partition_copy: PartitionCopy, at: int, *, of_target: bool = False
-    ) -> int | None:
-        """Return an offset at source or target; on failure None, and the partition waits."""
-        end = self.connections.target if of_target else self.connections.source
-        partition = partition_copy.target if of_target else partition_copy.source
-        try:
-            async with asyncio.timeout(_LEADER_WAIT_S):
-                found = await end.offset_at(partition, at)
-                return found if found >= 0 else await end.offset_at(partition, LATEST_TIMESTAMP)
-        except (TimeoutError, ReplicationError) as problem:
-            _wait(partition_copy, str(problem) or "the source or target partition has no leader")
-            return None
-
-    async def _target_end(self, partition: PartitionCopy, known: int) -> int | None:
-        """Return the end of the target; below ``known`` only if several answers confirm it."""
-        try:
-            async with asyncio.timeout(_LEADER_WAIT_S):
-                return await confirmed_end(self.connections.target, partition.target, known)
-        except (TimeoutError, ReplicationError) as problem:
-            _wait(partition, str(problem) or "the target partition has no leader")
-            return None
 
     def _choice(self, partition: PartitionCopy, state: PartitionState) -> str:
         decision = partition.plan.decision
@@ -285,32 +250,6 @@ class StartPositions:
         partition.claimed = replace(partition.claimed, lost=partition.claimed.lost + after - first)
 
 
-def choose_isolation(partitions: Sequence[PartitionCopy], desired: str) -> None:
-    """Copy all partitions with one isolation level: ``desired``, unless a former owner crashed.
-
-    Records of a crashed owner are counted under the isolation that it copied with (E). So the unit
-    keeps that one for an epoch, whose clean end allows the change; a partition that crashed under
-    another isolation waits for the next epoch. ``origins`` may differ between partitions.
-    """
-    taken = [each for each in partitions if each.topic_id]
-    bound = {each.claimed.isolation for each in taken if is_bound(each.claimed)} - {desired}
-    used = min(bound, default=desired)
-    for partition in taken:
-        if not is_bound(partition.claimed):
-            origins = carried_over(partition.plan.origins, partition.claimed.origins)
-            partition.claimed = replace(partition.claimed, isolation=used, origins=origins)
-        elif partition.claimed.isolation != used:
-            _wait(
-                partition,
-                f"this epoch copies with {used}, because existing copies must be counted so",
-            )
-
-
-def is_bound(known: Anchor) -> bool:
-    """Say whether records behind an anchor may have to be counted under its isolation."""
-    return bool(known.isolation) and not known.clean
-
-
 def unknown(flow: str, plan: PartitionPlan) -> Anchor:
     """Return the anchor of a partition to which nobody has appended yet."""
     return Anchor(
@@ -322,13 +261,3 @@ def unknown(flow: str, plan: PartitionPlan) -> Anchor:
         target=None,
         clean=True,
     )
-
-
-def _halt(partition: PartitionCopy, state: PartitionState, reason: str) -> None:
-    """Halt ``partition`` and exclude it from the takeover."""
-    partition.topic_id = b""
-    partition.halt(state, reason)
-
-
-def _wait(partition: PartitionCopy, reason: str) -> None:
-    _halt(partition, PartitionState.WAITING, reason)

@@ -14,8 +14,9 @@ from support.records.record_batches import a_batch
 from replication.copier.partition.position import Position
 from replication.copier.spec import UnitSpec
 from replication.copier.takeover.connections import new_connections
-from replication.copier.takeover.lost_anchor import LostAnchors
-from replication.copier.takeover.start_position import StartPositions, choose_isolation
+from replication.copier.takeover.placement.isolation import choose_isolation
+from replication.copier.takeover.placement.lost_anchor import LostAnchors
+from replication.copier.takeover.placement.start_position import StartPositions
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.mm2.syncs import pair_of
 from replication.mm2.wire import OffsetSync

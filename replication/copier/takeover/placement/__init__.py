@@ -1,0 +1,15 @@
+"""Where copying of a partition begins before it is taken over, or why it waits.
+
+``isolation``: With which isolation level a unit copies in an epoch
+``left_out``: Partitions that are left out of a takeover
+``lost_anchor``: A partition whose anchor is missing: whether it was copied before, and its last
+    batch of ours
+``renamed_topic``: A partition whose topic has another name on the target: ends the old copy, begins
+    the new
+``start_offsets``: The offsets at which a partition may start, asked of source and target
+``start_position``: Where copying of a partition begins: at its anchor, at ``copy.start``, or not
+    yet
+
+May import: ``at_least_once``, ``connections`` and ``source_scan`` of
+``replication.copier.takeover``, and what it may.
+"""
