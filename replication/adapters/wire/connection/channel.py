@@ -41,10 +41,12 @@ OnResponse = Callable[[memoryview | None, Exception | None], None]
 class _OpenRequest:
     """A request without a response yet."""
 
-    __slots__ = ("buffer", "deadline", "on_response")
+    __slots__ = ("buffer", "deadline", "on_response", "sent_at", "timeout_s")
 
-    def __init__(self, on_response: OnResponse, buffer: Buffer, deadline: float) -> None:
-        self.on_response, self.buffer, self.deadline = on_response, buffer, deadline
+    def __init__(self, on_response: OnResponse, buffer: Buffer, timeout_s: float) -> None:
+        self.on_response, self.buffer, self.timeout_s = on_response, buffer, timeout_s
+        self.sent_at = time.monotonic()
+        self.deadline = self.sent_at + timeout_s
 
 
 class _Successor:
@@ -79,6 +81,7 @@ class Channel:
         self._sock = connection.sock
         self._secure = isinstance(connection.sock, ssl.SSLSocket)
         self._loop.add_reader(self._sock.fileno(), self._on_readable)
+        self._heard_at = time.monotonic()  # when something came last
         self.session = Session(connection.expires_at)
 
     @property
@@ -101,7 +104,7 @@ class Channel:
         if self.error is not None:
             self._loop.call_soon(on_response, None, self.error)
             return
-        request = _OpenRequest(on_response, buffer or NewBuffer(), time.monotonic() + timeout_s)
+        request = _OpenRequest(on_response, buffer or NewBuffer(), timeout_s)
         if self._successor is not None:
             self._successor.open.append(request)
             self._successor.out.extend(buffers)
@@ -166,6 +169,21 @@ class Channel:
     def overdue(self, now: float) -> bool:
         """Say whether the oldest request has exceeded its timeout."""
         return bool(self._open) and self._open[0].deadline < now
+
+    @property
+    def oldest_sent_at(self) -> float | None:
+        """When its oldest open request was sent; None: there is none. In monotonic seconds."""
+        return self._open[0].sent_at if self._open else None
+
+    def is_silent_since(self, moment: float) -> bool:
+        """Say whether nothing has come since, in monotonic seconds."""
+        return self.error is None and self._heard_at < moment
+
+    def hurry(self, now: float) -> None:
+        """Wait for its open requests only a sixth of their time limits from now on."""
+        if self.pause_s(now) <= 0:
+            for each in self._open:
+                each.deadline = min(each.deadline, now + each.timeout_s / 6)
 
     def close(self, error: Exception | None = None) -> None:
         """Close the connection and fail its open requests."""
@@ -255,6 +273,7 @@ class Channel:
 
     def _take(self, count: int) -> None:
         """Hand the responses in ``count`` bytes that were read to their requests."""
+        self._heard_at = time.monotonic()
         for body in self._responses.take(count):
             self._open.popleft().on_response(body, None)
             if self.error is not None:

@@ -162,12 +162,28 @@ class BrokerConnections:
         while True:
             await asyncio.sleep(_SWEEP_S)
             now = time.monotonic()
+            for channel in [each for each in self._channels.values() if each.overdue(now)]:
+                self._give_up(channel, now)
             for key, channel in list(self._channels.items()):
-                if channel.overdue(now):
-                    channel.close(ClusterUnavailable(f"{channel.where}: no response in time"))
-                elif channel.error is None and channel.is_ending(now):
+                if channel.error is None and channel.is_ending(now):
                     dialing = self._begin_dial(*key)
                     dialing.add_done_callback(functools.partial(_postpone_if_failed, channel))
+
+    def _give_up(self, overdue: Channel, now: float) -> None:
+        """Close a connection without a response, and idle ones that were silent for as long.
+
+        What has silenced it may have silenced them: else each would cost its next request the
+        whole time limit, one after the other. Those with requests get little more time.
+        """
+        since = overdue.oldest_sent_at or now
+        overdue.close(ClusterUnavailable(f"{overdue.where}: no response in time"))
+        for each in list(self._channels.values()):
+            if not each.is_silent_since(since):
+                continue
+            if each.open_requests:
+                each.hurry(now)
+            else:
+                each.close()
 
 
 def _retrieve(dialing: asyncio.Task[Channel]) -> None:

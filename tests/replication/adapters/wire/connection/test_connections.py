@@ -318,6 +318,27 @@ def test_a_connection_whose_oldest_request_is_overdue_is_closed(dialed):
     with_lines(check)
 
 
+def test_what_was_silent_for_as_long_as_an_overdue_connection_is_not_waited_for(dialed):
+    """After an outage that no end of a connection shows, each would cost the whole time limit."""
+    dialed += [LATER_S] * 4
+
+    async def check(lines: BrokerConnections) -> None:
+        late, idle, busy, alive = [await lines.channel(-1, each) for each in "abcd"]
+        answered, failed = asyncio.Event(), asyncio.Event()
+        late.request([b"1234"], lambda *_: failed.set(), 0.3)
+        busy.request([b"1234"], lambda *_: None, 60)
+        alive.request([b"1234"], lambda *_: answered.set(), 60)
+        dialed.respond(3, b"response")
+        await asyncio.wait_for(answered.wait(), 10)
+        assert not busy.overdue(time.monotonic() + 11)
+        await asyncio.wait_for(failed.wait(), 10)
+        assert [lines.ready(-1, each) for each in "abcd"] == [None, None, busy, alive]
+        assert idle.error is not None
+        assert busy.overdue(time.monotonic() + 11)
+
+    with_lines(check)
+
+
 def test_bl_223_a_connection_is_used_only_if_it_leads_to_the_right_cluster(dialed, monkeypatch):
     dialed += [LATER_S] * 3
     clusters = iter(["id-b", "id-a"])
