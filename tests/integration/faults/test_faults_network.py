@@ -36,7 +36,7 @@ def proxies():
 
 def limit_calls(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
     """Set how long the engine waits for an answer to any request."""
-    for module in ("network", "connections", "fetches"):
+    for module in ("network", "connection.connections", "connection.requests", "fetches"):
         monkeypatch.setattr(f"replication.adapters.wire.{module}.CALL_S", seconds)
 
 
