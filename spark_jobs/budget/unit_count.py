@@ -5,7 +5,8 @@ unit that waits for brokers, a quota or a budget is not busy, and another one wo
 change ends an epoch and moves partitions, so it takes a while of the same load:
 
 - more: the busiest unit has used most of a core for a minute; then twice as many;
-- back: the flow has not got more CPU time from them, as where one partition is all the load;
+- back: neither has the flow got more CPU time from them nor has the busiest unit got less to do,
+  as where one partition is all the load;
 - fewer: for ten minutes fewer units would have had half a core each.
 """
 
@@ -43,7 +44,7 @@ class UnitCount:
         self._most = most
         self._saturated_at: float | None = None  # since when, in s of a monotonic clock
         self._relaxed_at: float | None = None
-        self._before: tuple[int, float] | None = None  # units and load when it was raised
+        self._before: tuple[int, EpochLoad] | None = None  # units and load when it was raised
         self._useless: int | None = None  # more than so many units did not help
 
     def limit(self, least: int, most: int) -> None:
@@ -72,17 +73,21 @@ class UnitCount:
         if now - self._saturated_at < _MORE_S:
             return
         self._saturated_at = now
-        if self._before is not None:
-            units, used = self._before
-            if load.all < used * (1 + _HELPED * (self.units / units - 1)):
-                self._useless = units
-                self._set(max(self._least, units))
-                return
+        if self._before is not None and not self._has_helped(*self._before, load):
+            units, _ = self._before
+            self._useless = units
+            self._set(max(self._least, units))
+            return
         most = min(self._most, load.partitions, self._useless or self._most)
         if most > self.units:
-            before = self.units, load.all
+            before = self.units, load
             self._set(min(self.units * 2, most))
             self._before = before
+
+    def _has_helped(self, units: int, before: EpochLoad, load: EpochLoad) -> bool:
+        """Say whether more than ``units`` got more CPU time, or spread what there is to do."""
+        gained = load.all >= before.all * (1 + _HELPED * (self.units / units - 1))
+        return gained or load.busiest < before.busiest * (1 + units / self.units) / 2
 
     def _see_relaxed(self, load: EpochLoad, now: float) -> None:
         fewer = max(self._least, math.ceil(load.all / _RELAXED), 1)

@@ -66,6 +66,13 @@ def test_units_that_do_not_help_are_taken_back_and_not_tried_again():
     assert 2 in after(count, 3.0, 10, 401), "after a rest it is another load"
 
 
+def test_units_that_spread_a_load_which_did_not_grow_stay_and_take_more_of_it_later():
+    """All units were busy, and are a little less so with one more: it was of use."""
+    count = UnitCount(1, 5)
+    assert {*after(count, 4.0, 120, partitions=5)[20:]} == {5}
+    assert {*after(count, 5.0, 120, 120, partitions=5)} == {5}
+
+
 def test_idle_units_go_after_ten_minutes():
     count = UnitCount(1, 8)
     assert after(count, 7.0, 20)[-1] == 8
