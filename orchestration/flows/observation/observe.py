@@ -7,7 +7,7 @@ read the target must report that instead of taking a silent cluster for a dead d
 from __future__ import annotations
 
 import socket
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from orchestration.flows.observation.clock import now_ms
 from orchestration.flows.observation.flow_look import FlowLook
@@ -51,6 +51,23 @@ if TYPE_CHECKING:
     from replication.supervision.driver_supervision import Application
 
 
+class _Target(NamedTuple):
+    """What a target says; of another cluster nothing but that it is another one."""
+
+    known: FlowClusters  # the ids of the flow's clusters
+    stored: list[Stored]
+    silence: str | None = None
+    wrong_cluster: str = ""
+
+
+class _Source(NamedTuple):
+    """What a source says; the same holds."""
+
+    ends: Mapping[TopicPartition, int]
+    silence: str | None = None
+    wrong_cluster: str = ""
+
+
 def look_at(
     flow: Flow,
     clusters: Clusters,
@@ -66,31 +83,10 @@ def look_at(
     ``stopped_ms``: when it was last stopped on purpose on this host; 0: it was not. ``local``: what
     the state directory knows of its clusters. What another cluster says is left out.
     """
-    target_silence = source_silence = None
-    wrong_cluster, known = "", FlowClusters(flow.name)
-    stored: list[Stored] = []
-    ends: Mapping[TopicPartition, int] = {}
-    try:
-        found = _read_target(flow, clusters.store(flow))
-        ids = stored_ids(flow.name, found) or ClusterIds(flow.name)
-        known.learn(known_ids(ids, local or ClusterIds(flow.name)))
-        _require_same(clusters.store(flow), known.verify_target)
-        stored = found
-    except WrongCluster as error:
-        wrong_cluster = target_silence = str(error)
-    except ReplicationError as error:
-        target_silence = f"target cluster {flow.target} did not answer ({error})"
-    anchors = with_absent(anchors_of(stored), absent_topics(stored))
-    try:
-        # Before the ends: a silent source is asked for one answer only, or the look takes too long.
-        _require_same(clusters.source(flow), known.verify_source)
-        ends = _read_source(flow, clusters, anchors)
-        anchors = standing(anchors, ends)
-    except WrongCluster as error:
-        wrong_cluster = wrong_cluster or str(error)
-        source_silence = str(error)
-    except ReplicationError as error:
-        source_silence = f"source cluster {flow.source} did not answer ({error})"
+    target = _see_target(flow, clusters, local or ClusterIds(flow.name))
+    stored, absent = target.stored, absent_topics(target.stored)
+    anchors = with_absent(anchors_of(stored), absent)
+    source = _see_source(flow, clusters, anchors, target.known)
     intent = next((each for each in stored if isinstance(each, Intent)), Intent(flow.name))
     status = next((each for each in stored if isinstance(each, FlowStatus)), None)
     last = newest(operations(stored), flow.name)
@@ -102,14 +98,14 @@ def look_at(
         desired_ms=intent.at_ms,
         desired_by=intent.by,
         status=status,
-        anchors=anchors,
-        absent=absent_topics(stored),
+        anchors=standing(anchors, source.ends) if source.silence is None else anchors,
+        absent=absent,
         losses=losses_of(stored),
         driver=driver or (status is not None and _runs_here(status)),
         stopped_ms=stopped_ms,
-        source_silence=source_silence,
-        target_silence=target_silence,
-        wrong_cluster=wrong_cluster,
+        source_silence=source.silence,
+        target_silence=target.silence,
+        wrong_cluster=target.wrong_cluster or source.wrong_cluster,
         recovery=standing_of(last, flow.target),
         open_since=open_since(last, flow.target),
         is_batch=flow.is_batch,
@@ -119,12 +115,39 @@ def look_at(
     return FlowLook(
         flow,
         seen,
-        ends,
+        source.ends,
         task_reports(stored),
         group_positions(flow, stored),
         good_drill(stored),
         next((each for each in stored if isinstance(each, Verification)), None),
     )
+
+
+def _see_target(flow: Flow, clusters: Clusters, local: ClusterIds) -> _Target:
+    known = FlowClusters(flow.name)
+    try:
+        found = _read_target(flow, clusters.store(flow))
+        ids = stored_ids(flow.name, found) or ClusterIds(flow.name)
+        known.learn(known_ids(ids, local))
+        _require_same(clusters.store(flow), known.verify_target)
+    except WrongCluster as error:
+        return _Target(known, [], str(error), str(error))
+    except ReplicationError as error:
+        return _Target(known, [], f"target cluster {flow.target} did not answer ({error})")
+    return _Target(known, found)
+
+
+def _see_source(
+    flow: Flow, clusters: Clusters, anchors: Iterable[Anchor], known: FlowClusters
+) -> _Source:
+    try:
+        # Before the ends: a silent source is asked for one answer only, or the look takes too long.
+        _require_same(clusters.source(flow), known.verify_source)
+        return _Source(_read_source(flow, clusters, anchors))
+    except WrongCluster as error:
+        return _Source({}, str(error), str(error))
+    except ReplicationError as error:
+        return _Source({}, f"source cluster {flow.source} did not answer ({error})")
 
 
 def _require_same(client: Store | Ends, verify: Verify) -> None:
