@@ -11,6 +11,7 @@ from orchestration.flows.comparison.own_records import OwnRecords
 from orchestration.flows.comparison.topic_comparison import TopicComparer
 from replication.adapters.auth.client_config import to_librdkafka
 from replication.adapters.clients import KafkaClients, stored_clusters
+from replication.errors import ClusterUnavailable
 from replication.model import TopicPartition
 from replication.naming.name_changes import holding
 from replication.naming.selection import TopicSelector
@@ -94,10 +95,11 @@ class FlowComparison:
         """Wait until all is copied that the source holds now; return what is not, in order.
 
         ``progress`` gets the offsets that are still to be copied. Partitions that halted are not
-        waited for.
+        waited for. Raises ClusterUnavailable if a partition has no leader all the time: what it
+        holds is not known.
         """
-        ends = self.ends()
         deadline = time.monotonic() + limit_s
+        ends = self._all_ends(deadline)
         while True:
             self.positions.look()
             copied = {
@@ -112,9 +114,18 @@ class FlowComparison:
                 return left
             time.sleep(_LOOK_S)
 
-    def ends(self) -> Mapping[TopicPartition, int]:
-        """Return the readable end of each partition of the source that has a leader."""
-        return self._source.end_offsets(self.partitions)
+    def _all_ends(self, deadline: float) -> Mapping[TopicPartition, int]:
+        """Return the readable end of each partition of the source; wait for leaders."""
+        while True:
+            ends = self._source.end_offsets(self.partitions)
+            if not (missing := sorted({*self.partitions} - ends.keys())):
+                return ends
+            if time.monotonic() > deadline:
+                raise ClusterUnavailable(
+                    f"{missing[0]} has no leader on {self.flow.source}: whether all of it is "
+                    "copied is not known"
+                )
+            time.sleep(_LOOK_S)
 
     @property
     def partitions(self) -> list[TopicPartition]:
