@@ -104,8 +104,14 @@ class Objections:
             for number in range(info.partitions)
             if (topic, number) not in known
         ]
-        for where, end in source.end_offsets(other).items():
-            if end:
+        ends = source.end_offsets(other)
+        for where in other:
+            if where not in ends:
+                yield (
+                    f"{where} on {self.flow.source} has no leader: whether it holds records that "
+                    "were never copied is not known"
+                )
+            elif ends[where]:
                 yield (
                     f"{where} on {self.flow.source} was never copied, and would be deleted: let "
                     f"{self.flow.name} copy it first (--tail merge)"

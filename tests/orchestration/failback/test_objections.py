@@ -16,11 +16,13 @@ BOTH = "A->B.enabled = true\nB->A.enabled = true\n"
 
 
 class Side(MemoryCluster):
+    leaderless: frozenset[int] = frozenset()  # numbers of partitions
+
     def topic_names(self):
         return {*self.counts}
 
     def end_offsets(self, partitions):
-        return dict.fromkeys(partitions, 5)
+        return {each: 5 for each in partitions if each.partition not in self.leaderless}
 
 
 class Clients:
@@ -87,3 +89,9 @@ def test_a_topic_that_could_not_be_created_again_stays(tmp_path):
 
 def test_a_partition_that_was_never_copied_stays(tmp_path):
     assert "t-2 on A was never copied" in found(tmp_path, side=Side({"t": 3}))
+
+
+def test_a_partition_that_may_never_have_been_copied_stays(tmp_path):
+    side = Side({"t": 3})
+    side.leaderless = frozenset({2})
+    assert "t-2 on A has no leader: whether it holds records" in found(tmp_path, side=side)
