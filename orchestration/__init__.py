@@ -1,27 +1,26 @@
 """Dagster's definitions and services, and the command ``isthmus``.
 
 ``definitions``: The definitions that Dagster loads, for the flows of one file
-``alerts``: Alerts: what is told about flows, when, once, and to which channels.
-``backfill``: Backfills of flows: planned, and carried out as bounded batch flows beside the
-    streams.
-``cli``: The command ``isthmus``: a module a verb, imported when the verb is called.
-``dagster``: What Dagster shows and runs: assets, checks, jobs, schedules, sensors, alerts.
-``demo``: The demo and the smoke run: clusters on this machine, events, faults, a verdict.
-``diagnosis``: What would keep a file's flows from running well: findings, each with what to do.
+``alerts``: Alerts: what is reported of flows, when and to which channels, each thing once
+``backfill``: Backfills of flows: planned, and carried out as bounded batch flows beside the streams
+``cli``: The command ``isthmus``: one module per verb, imported when the verb is called
+``dagster``: What Dagster shows and runs: assets, checks, jobs, schedules, sensors, alerts
+``demo``: The demo and the smoke run: clusters on this machine, events, faults, a verdict
+``diagnosis``: What would keep a file's flows from running well: findings, each with what to do
+    about it
 ``drill``: A drill as an operator carries it out: failover and failback, practised with canary
-    records.
-``failback``: A failback as an operator carries it out: clients return to a source that was lost.
-``flows``: Flows as a person asks about them: observed, compared, paused. For command and Dagster.
+    records
+``failback``: A failback as an operator carries it out: clients return to a source that was lost
+``flows``: Flows as a person asks about them: observed, compared, paused
 ``handover``: Takeover from MirrorMaker 2 and handback: what both sides show, the plan, its
-    execution.
+    execution
 ``recovery``: A procedure as an operator carries it out, and the failover: what it finds, does and
-    records.
-``report``: A page about a file's flows for people who do not run them.
-``services``: What runs on this machine and its files: Dagster's services, Spark applications,
-    ports.
-``switchover``: A switchover as an operator carries it out: clients move while both clusters work.
-``verification``: Verifies with Spark that what flows copied is what their sources hold. For
-    ``isthmus verify``.
+    records
+``report``: A page about a file's flows for people who do not run them: what ``isthmus report``
+    writes
+``services``: What runs on this machine and its files: Dagster's services, Spark applications, ports
+``switchover``: A switchover as an operator carries it out: clients move while both clusters work
+``verification``: Verifies with Spark that what flows copied is what their sources hold
 
 May import: ``replication``. Nothing else imports dagster.
 """

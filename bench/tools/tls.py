@@ -8,7 +8,7 @@ from replication.adapters.local.broker_config import HOST, server_properties
 from replication.adapters.local.files import write_whole
 from replication.adapters.local.local_kafka import LocalCluster
 from replication.adapters.local.local_network import free_ports
-from replication.adapters.secured.authority import new_authority
+from replication.adapters.local_secured.authority import new_authority
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -1,6 +1,6 @@
-"""Alerts: what is told about flows, when, once, and to which channels.
+"""Alerts: what is reported of flows, when and to which channels, each thing once.
 
-``alert``: One alert: what a person reads in a chat, and what a program reads from a webhook
+``alert``: One alert as a value: its lines for a chat, and its fields as a webhook gets them
 ``channels``: The channels that alerts are posted to: a webhook, and whatever Apprise knows
 ``conditions``: What is wrong with one flow at one moment, with what an alert needs to say about it
 ``incidents``: Group what is wrong with flows by its cause: 100 flows behind one dead cluster are
@@ -8,8 +8,7 @@
 ``outbox``: Alerts on their way: each is posted to each channel once, and again later where that
     failed
 ``runbooks``: What to do about each kind of problem, and the section of the runbooks that says more
-``transitions``: Decide which incidents are told now: when they begin and end, each once, not too
-    often
+``transitions``: Decides which incidents are told now, in which words, and how often
 
 May import: ``orchestration.flows``.
 """

@@ -1,4 +1,4 @@
-"""One alert: what a person reads in a chat, and what a program reads from a webhook."""
+"""One alert as a value: its lines for a chat, and its fields as a webhook gets them."""
 
 from __future__ import annotations
 

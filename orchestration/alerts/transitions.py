@@ -1,4 +1,4 @@
-"""Decide which incidents are told now: when they begin and end, each once, not too often. Pure."""
+"""Decides which incidents are told now, in which words, and how often. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The last result of an asset check, which stays the last one while somebody runs the check."""
+"""The last finished result of an asset check, also while another run of it is under way."""
 
 from typing import NamedTuple
 

@@ -6,7 +6,8 @@
     orchestration.demo.event_producer``
 ``failover_round``: The smoke test of a disaster: a cluster is lost, clients move, it returns, they
     move back
-``hybrid_assets``: The hybrid example's own Dagster definitions: enriched orders as Parquet
+``hybrid_assets``: The hybrid example's own Dagster definitions: enriched orders as Parquet,
+    downstream of a flow
 ``hybrid_round``: The smoke test of the hybrid example: merged, enriched into a further topic, and
     to Parquet
 ``local_logins``: How Isthmus logs in at clusters on this machine, and what it may do there

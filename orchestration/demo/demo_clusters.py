@@ -16,8 +16,8 @@ from replication.adapters.local.files import make_private, write_whole
 from replication.adapters.local.kafka_jars import DEFAULT_VERSION, kafka_jars
 from replication.adapters.local.local_kafka import LocalCluster
 from replication.adapters.local.processes import recall, remember, spawn
-from replication.adapters.secured.listeners import Security
-from replication.adapters.secured.secured_cluster import SecuredCluster, stored_cluster
+from replication.adapters.local_secured.listeners import Security
+from replication.adapters.local_secured.secured_cluster import SecuredCluster, stored_cluster
 from replication.errors import EnvironmentProblem
 
 if TYPE_CHECKING:

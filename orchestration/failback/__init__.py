@@ -1,7 +1,7 @@
 """A failback as an operator carries it out: clients return to a source that was lost.
 
-``deleted_topic``: What goes with a topic that is deleted on the source: records that it alone has,
-    and offsets
+``deleted_topic``: What is lost with a topic that is deleted on the source: records only there, and
+    offsets
 ``failback``: Plans and carries out a failback: clients return to a source that was lost and is back
 ``new_topics``: Lets both flows begin in the topics that a failback has created anew on the source
 ``objections``: What stands against the deletion of a topic on the source, to fill it anew from its

@@ -1,4 +1,4 @@
-"""What goes with a topic that is deleted on the source: records that it alone has, and offsets."""
+"""What is lost with a topic that is deleted on the source: records only there, and offsets."""
 
 from __future__ import annotations
 

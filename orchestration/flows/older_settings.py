@@ -1,4 +1,4 @@
-"""Which drivers run by other settings than a file has now: an operator who reads it should know."""
+"""Which drivers still run with older settings than the file has now, to tell who reads it."""
 
 from __future__ import annotations
 

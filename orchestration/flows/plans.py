@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from orchestration.flows.answers import Answers
+from orchestration.flows.reachability import Answers
 from replication.adapters.clients import KafkaClients
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.planning.planner import ALL_PARTS, Part, Planner, TargetPlan

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from orchestration.flows.answers import Answers
 from orchestration.flows.clusters import KafkaClusters
 from orchestration.flows.observation.clock import now_ms
 from orchestration.flows.observation.lag_watch import LagWatch
 from orchestration.flows.observation.observe import look_here
 from orchestration.flows.observation.time_limit import in_time
+from orchestration.flows.reachability import Answers
 from replication.config.changes import is_same
 from replication.model import TopicPartition
 from replication.supervision.driver_supervision import applications

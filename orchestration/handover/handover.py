@@ -19,7 +19,7 @@ from replication.errors import (
     FlowTaken,
     WrongCluster,
 )
-from replication.mm2.ports import BY_KEY, Entry
+from replication.mm2.internal_topics_protocol import BY_KEY, Entry
 from replication.mm2.progress import StoredOffset
 from replication.mm2.takeover import TakeOver, Unproven, anchor_after, explain, handed_back
 from replication.model import Desired, FlowState, TopicPartition

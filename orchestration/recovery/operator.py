@@ -1,4 +1,4 @@
-"""Carries out the steps of an operation, one operator at a time, and records each.
+"""Carries out the steps of an operation for one operator, a person, at a time, and records each.
 
 The record is on the target, so an operator may be killed at any step, and another one continues on
 another machine. ``replication.recovery.procedure`` decides who may.

@@ -7,8 +7,7 @@
 ``instance``: Writes Dagster's instance files: storage, run limits, and the address of the code
     server
 ``keeper``: Starts Dagster's services, and restarts one that dies
-``launcher``: Starts and stops Spark applications as detached processes, and checks whether they
-    run
+``launcher``: Starts and stops Spark applications as detached processes, and checks whether they run
 ``local_ports``: Chooses and checks the local ports of Isthmus' services
 ``local_session``: Starts Dagster and the applications for ``isthmus run``; stops all within ten
     seconds

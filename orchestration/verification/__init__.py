@@ -10,7 +10,8 @@
 ``transform_intervals``: Between which points the results of a transform are compared
 ``transform_plan``: Which offsets of both sides are compared of a transform, and why they cannot be
 ``transform_process``: Compares what a transform wrote by a Spark job in a process of its own
-``transformed_topics``: Verifies the topics of a flow that are transformed
+``transformed_topics``: Verifies the topics of a flow that are transformed: with what the transform
+    makes of the source
 
 May import: ``orchestration.flows``, ``orchestration.services`` and ``replication``. No Dagster.
 """

@@ -1,4 +1,4 @@
-"""The group syncs of a file's flows, created at their first use; each knows the others."""
+"""The group syncs of a file's flows: created on first use, each aware of the others."""
 
 from __future__ import annotations
 

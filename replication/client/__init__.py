@@ -4,21 +4,19 @@
 ``admin``: Interfaces to a cluster's topics, configs and ACLs and to Isthmus' state topics
 ``cluster_facts``: What a cluster shows of itself beside topics: addresses, disks, quotas, its
     clock, our rights
-``cluster_ids``: Compares the ids of a flow's clusters with the ids that its addresses led to
-    before
+``cluster_ids``: Compares the ids of a flow's clusters with the ids that its addresses led to before
 ``error_codes``: Kafka's error codes, by name: those that Isthmus handles
 ``fetch_session``: Fetch sessions (KIP-227) and the options of a Fetch request
 ``fetch_values``: Values of Fetch requests and responses, and the buffer that holds a response
-``log_end``: End offset of a partition, confirmed by a second request when it is lower than
-    expected
-``moment``: A moment of this process, and how long ago it was, including the time that nothing ran
+``log_end``: End offset of a partition, confirmed by a second request when it is lower than expected
+``moment``: A moment of this process, and the time since, also that in which the machine was
+    suspended
 ``network``: Interface to a cluster's brokers: metadata, Fetch, Produce, offsets and transactions
 ``preferred_replicas``: Which partitions are fetched from a replica in our rack instead of their
     leader (KIP-392)
 ``producer_identity``: Producer identity: a transactional id, its producer id and epoch, and the
     driver generation
-``read_committed``: Buffers records of open transactions until their markers arrive
-    (read_committed)
+``read_committed``: Buffers records of open transactions until their markers arrive (read_committed)
 ``state_log``: Reads and appends a single-partition state topic over the unit's own connections
 
 May import: ``records``, ``state``, ``settings`` and the ground (``model``, ``durations``,

@@ -1,4 +1,4 @@
-"""A moment of this process, and how long ago it was, including the time that nothing ran.
+"""A moment of this process, and the time since, also that in which the machine was suspended.
 
 A stopped process (SIGSTOP) or a paused container does not stop ``time.monotonic``; a suspended
 machine does, on Linux. ``CLOCK_BOOTTIME`` counts that time as well. Where a hypervisor pauses the

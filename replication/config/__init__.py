@@ -12,14 +12,13 @@
 ``flow_graph``: Checks the flows together: one cluster under two aliases, and replication cycles
 ``kept_lines``: Keep the lines of a checked file without its secrets, for a start while the file is
     broken
-``load``: Loads a properties file as a checked configuration and reports all of its problems at
-    once
+``load``: Loads a properties file as a checked configuration and reports all of its problems at once
 ``normalise``: Converts the lines of a file to plain properties under MirrorMaker 2's names
 ``security``: Checks before any connection that a client's security settings fit together
 ``starter_file``: Writes a first properties file, with comments, from a few answers
-``file``: The text of a configuration file: properties, dialects, placeholders, values, JAAS.
-``keys``: Which keys there are, whose they are, and which value wins where several are set.
-``sections``: The typed sections of a flow, read from its resolved keys.
+``file``: The text of a configuration file: properties, dialects, placeholders, values, JAAS
+``keys``: Which keys there are, whose they are, and which value wins where several are set
+``sections``: The typed sections of a flow, read from its resolved keys
 
 May import: ``naming``, ``client``, ``settings`` and what is below them; no cluster is asked.
 """

@@ -18,7 +18,7 @@ from replication.config.keys.precedence import (
     worker_properties,
 )
 from replication.config.keys.section_keys import field_of
-from replication.config.keys.verify import ParsedFile, absolute_files
+from replication.config.keys.value_checks import ParsedFile, absolute_files
 from replication.config.sections.clients import CLIENT_PREFIXES, cluster_client, flow_clients
 from replication.config.sections.flow_sections import read_copying, read_selection
 from replication.config.sections.metrics import read_metrics

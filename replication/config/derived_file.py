@@ -11,7 +11,7 @@ from replication.config.file.findings import Notes
 from replication.config.file.properties import as_written
 from replication.config.file.providers import anchored
 from replication.config.keys.scopes import split_key
-from replication.config.keys.verify import FILES, located, placeholders
+from replication.config.keys.value_checks import FILES, located, placeholders
 from replication.config.load import load_config
 from replication.config.normalise import from_entries, normalise
 

@@ -16,9 +16,9 @@ from replication.config.file.properties import (
     decode,
     parse_properties,
 )
-from replication.config.keys.judge import judge
+from replication.config.keys.key_status import judge
 from replication.config.keys.scopes import Scoped, split_key
-from replication.config.keys.verify import ParsedFile, parse_values, placeholders
+from replication.config.keys.value_checks import ParsedFile, parse_values, placeholders
 from replication.config.normalise import from_entries, normalise, plain_text
 from replication.config.sections.flows import declared_targets, plan_flows, refuse_self_flows
 from replication.errors import ConfigError

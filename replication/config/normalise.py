@@ -12,7 +12,7 @@ from replication.config.file import dialect
 from replication.config.file.properties import Entry, Value
 from replication.config.keys import mm2_keys, own_keys
 from replication.config.keys.connection_keys import is_secret, masked
-from replication.config.keys.judge import client_name, lookup
+from replication.config.keys.key_status import client_name, lookup
 from replication.config.keys.scopes import Scoped, split_key
 from replication.durations import unit_of
 

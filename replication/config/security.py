@@ -10,7 +10,7 @@ from replication.config.file.properties import Value
 from replication.config.file.providers import has_placeholder
 from replication.config.file.sasl import missing_package, tokens_of_iam
 from replication.config.file.tls_limits import tls_limits
-from replication.config.keys.verify import FILES, ParsedFile, located
+from replication.config.keys.value_checks import FILES, ParsedFile, located
 from replication.errors import ConfigError
 from replication.settings.login_origins import CREDENTIALS, TRUST, Origin
 

@@ -11,8 +11,7 @@
 ``host``: Keep a process's units, event loop and connections from one epoch to the next
 ``partition_upkeep``: Follow partition leaders, and recover failed partitions while the others
     continue
-``replan``: Apply a new partition plan to a running unit: remove and add the partitions that
-    differ
+``replan``: Apply a new partition plan to a running unit: remove and add the partitions that differ
 ``spec``: A unit's work for one epoch, and its report: values that Spark tasks and JSON carry
 ``start``: Start a unit: obtain its producer id, find start positions and take its partitions over
 ``unit``: One unit: take partitions over, copy epoch after epoch, end cleanly
@@ -20,11 +19,11 @@
 ``unit_groups``: Run a unit as two groups, appended and transactional partitions, over its epochs
 ``unit_parts``: Wire the parts that copy a unit's partitions after the takeover, and stop them in
     order
-``fetch``: Which broker is asked for what, how fast, into which memory; what its responses mean.
-``partition``: The copy of one partition: its state, batches, positions and errors. No I/O.
-``produce``: Producing: batches on their way to the target, their answers, transactions.
+``fetch``: Which broker is asked for what, how fast, into which memory; what its responses mean
+``partition``: The copy of one partition: its state, batches, positions and errors
+``produce``: Producing: batches on their way to the target, their answers, transactions
 ``takeover``: Where a partition begins, or continues after a crash: claims, fencing, counting,
-    content.
+    content
 
 Invariants are stated where they are kept: A in ``replication.copier.produce.sender``; B, F, G, R
 and T in ``replication.copier.takeover.takeover``; C and D in

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from replication.errors import ClusterRejected, ReplicationError
-from replication.mm2.ports import Entry
+from replication.mm2.internal_topics_protocol import Entry
 from replication.mm2.wire import Checkpoint, parse_all
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from replication.errors import ReplicationError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from replication.mm2.ports import Entry, Topics
+    from replication.mm2.internal_topics_protocol import Entry, Topics
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from replication.mm2.ports import Entry
+from replication.mm2.internal_topics_protocol import Entry
 from replication.mm2.wire import Heartbeat, parse_all
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from replication.errors import ReplicationError
-from replication.mm2.ports import Entry
+from replication.mm2.internal_topics_protocol import Entry
 from replication.mm2.wire import OffsetSync
 from replication.model import TopicPartition
 

@@ -3,8 +3,8 @@
 ``checked_policy``: Adapts an operator's naming policy to Isthmus' and checks each of its answers
 ``conflicts``: Conflicts of target names, found before records mix: equal, invalid or taken names
 ``custom_policy``: Custom naming policies in Python: the base class, and how one is loaded
-``former_flows``: Flows of former aliases: a flow that has no position, although its topics were
-    copied
+``former_flows``: Flows of former aliases: without a position, though their topics were copied
+    before
 ``heartbeat_topics``: Which topics of each cluster hold heartbeats that the flows copy, on any hop
 ``internal_topics``: The names of MirrorMaker 2's internal topics, and which names it considers
     internal

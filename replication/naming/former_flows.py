@@ -1,4 +1,4 @@
-"""Flows of former aliases: a flow that has no position, although its topics were copied. Pure.
+"""Flows of former aliases: without a position, though their topics were copied before. Pure.
 
 Positions are kept under the flow's name. With another alias for its source or its target a flow is
 a new one, which copies from where new flows start. A topic's id shows that it is the same topic.

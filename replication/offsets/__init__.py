@@ -5,19 +5,18 @@
 ``counted_log``: Reads one log to count records: which of its offsets hold records of this copy
 ``flow_offsets``: Translates the offsets of a flow from its state topics and both logs, in any
     process
-``groups``: Consumer groups of a flow's source, carried over to its target: a room of its own
+``groups``: Consumer groups of a flow's source, carried over to its target
 ``log_bounds``: Says which offsets of a partition do not exist, and moves answers into the other log
-``lost_end``: Finds from which offset on the source lost records that were copied, and has others
-    now
-``offset_map``: Sync points between source and target offsets, and the interval that an offset
-    lies in
+``source_divergence``: Finds the offset from which on the source lost records that were copied, and
+    has others now
+``offset_map``: Sync points between source and target offsets, and the interval that an offset lies
+    in
 ``offset_points``: Offset points: where target offset - source offset changes, stored for
     translation
 ``record_counts``: Counts records in one log up to some offsets, and finds the records of some ranks
 ``stored_answers``: Stores answers for source offsets that stay true, so that a group at rest costs
     no reading
-``translate``: Translates offsets of one partition, both ways, by counting records in batch
-    headers
+``translate``: Translates offsets of one partition, both ways, by counting records in batch headers
 
 May import: ``provenance``, ``naming``, ``client`` and what is below them.
 """

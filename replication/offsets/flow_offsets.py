@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from replication.errors import ReplicationError
 from replication.model import NO_PRODUCER_ID, OffsetRange, PartitionState, TopicPartition
 from replication.offsets.counted_log import CountedLog
-from replication.offsets.lost_end import lost_from
 from replication.offsets.offset_map import (
     BEFORE_US,
     POINTS_LOST,
@@ -22,6 +21,7 @@ from replication.offsets.offset_map import (
     sync_points_of,
     without_answer,
 )
+from replication.offsets.source_divergence import lost_from
 from replication.offsets.stored_answers import StoredAnswers
 from replication.offsets.translate import Translation
 from replication.provenance.origins import Origins, rule_of

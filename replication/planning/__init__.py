@@ -12,8 +12,8 @@
 ``required_acls``: The ACLs that Isthmus requires on its clusters for the flows of a file, and no
     others
 ``source_snapshot``: The desired topics of a target, from a snapshot of its sources
-``target_snapshot``: Reads the state of a target: which flow writes to which topic, and which
-    topics hold records
+``target_snapshot``: Reads the state of a target: which flow writes to which topic, and which topics
+    hold records
 ``topic_configs``: Which configs of a source topic its copy takes, and which are excluded
 ``topics``: Plan which topics of a target are created, extended and altered
 

@@ -9,12 +9,12 @@
 ``comparison_result``: Result of comparing a partition with its copy: kinds of differences, counts
     and examples
 ``compression``: Compresses and decompresses record batches, by the codec in a batch's attributes
-``content_search``: Finds a batch in a log by the content of its records, where offsets do not
-    help
+``content_search``: Finds a batch in a log by the content of its records, where offsets do not help
 ``control_batches``: Transaction markers: the control batches that commit or abort a transaction
 ``keyed_log``: The records of a compacted log by key and content, and which of them are copies of
     which
-``record_fields``: Decodes the records of a batch to their fields in one pass
+``record_fields``: Decodes the records of a batch to their fields in one pass: offset, time, key,
+    value, headers
 
 May import: the ground (``model``, ``durations``, ``errors``). Pure.
 """

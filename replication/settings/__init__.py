@@ -17,7 +17,8 @@
     continues
 ``topic_settings``: How topics are created on the target, and how their configs and ACLs follow the
     source's
-``transform_settings``: The settings of transforms: what happens to the records of some topics
+``transform_settings``: The settings of transforms: what happens to the records of some topics on
+    their way
 
 May import: ``state``, ``records`` and what is below them. Built by ``replication.config``.
 """

@@ -5,18 +5,17 @@
     producers
 ``drill_names``: The names of a drill: aliases, canary topic and group of its own, so that it meets
     no real one
-``flow_status``: State records of flows: health, desired state, decisions, applied configs and
-    ACLs
+``flow_status``: State records of flows: health, desired state, decisions, applied configs and ACLs
 ``record``: Base class of state records: kind, key and version, encoded as JSON
 ``recovery``: State records of disaster recovery: operations, drills, positions of partitions and
     groups
 ``source_topics``: State records of a flow's source: what it had when the flow first started, and
     what is gone
 ``topics``: Names of the topics in which Isthmus keeps its state
-``transform_start``: State records of transforms: from where on they made what the target has, and
-    which offsets of both sides belong together
-``verification``: State records of verification: up to where a copy was compared, and how a flow's
-    last run ended
+``transform_start``: State records of transforms: from where on both sides they made what the target
+    has
+``verification``: State records of verification: up to where copies were compared, and how the last
+    run ended
 
 Topics, one partition each, compacted:
 

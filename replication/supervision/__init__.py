@@ -6,14 +6,15 @@
 ``driver_supervision``: Decide when a Spark application is started, restarted with back-off, or
     stopped
 ``flow_figures``: A flow's throughput, computed from two readings of its counters
-``health``: The health of a flow: one state, one line, and whether it matches the desired state
+``health``: The health of a flow: its driver's state, corrected by what anchors show, and one line
+    on it
 ``heartbeat_check``: Whether a flow's heartbeats are recent enough
 ``lag``: How far a flow is behind its source, in records and in seconds, for each partition
 ``metric_catalogue``: All metrics: names, descriptions and labels
 ``metric_samples``: Converts figures of flows to samples of the catalogue's metrics
-``operator_decisions``: Partitions that wait for an operator's decision, and the decisions that
-    each allows
-``partition_states``: The states and losses of partitions as operators see them, in every view
+``operator_decisions``: What waits for an operator's decision, and the decisions that each allows
+``partition_states``: The states and losses of partitions as operators see them, the same in every
+    view
 ``recovery_point``: What the loss of a flow's source would cost (RPO): per partition, topic and
     group
 ``settings_check``: Decide whether a flow's driver follows the file as it is now

@@ -1,4 +1,4 @@
-"""The health of a flow: one state, one line, and whether it matches the desired state.
+"""The health of a flow: its driver's state, corrected by what anchors show, and one line on it.
 
 Pure. Green means that everything was seen to be well, not that nothing was seen to be wrong: a
 cluster that does not answer, a pattern that matches no topic and a dead driver are not green.

@@ -1,4 +1,4 @@
-"""How many bytes a second a flow copies, by how many units, and why it is less than the file says.
+"""How many units a flow has and how many bytes a second it copies, if less than the file says why.
 
 ``disk_limit``: Decides how many bytes a second a flow may copy while a disk of its target fills
 ``disk_watch``: Looks at the disks of a flow's target every minute, beside the driver's loop

@@ -1,4 +1,4 @@
-"""Beats for a driver's flows while its main thread waits for Spark: for a start, or a full stop.
+"""Writes the flows' signs of life while the driver's main thread waits for Spark to start or stop.
 
 Without beats a driver that waits looks like one that hangs, and is ended as one. A start that never
 ends would look well for ever: so it has a limit, which the flows' statuses name.

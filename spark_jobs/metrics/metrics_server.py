@@ -1,4 +1,4 @@
-"""The HTTP server of the metrics endpoint: a thread a request, TLS and a login where they are set.
+"""The HTTP server of the metrics endpoint: one thread per request; TLS and a login where set.
 
 prometheus-client's own server knows no login, and makes a TLS handshake before it takes the next
 connection: one silent client would keep all others waiting.

@@ -1,4 +1,4 @@
-"""Reads the topics of a flow's source so that no single short answer decides anything."""
+"""Reads the topics of a flow's source; one that an answer lacks is looked up before it is gone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The producers of a transform's tasks, and the positions that it continues at.
+"""The producers of a transform's tasks: registered and fenced, with the positions to go on at.
 
 A driver gets a new epoch of every producer that the transform may have had before it reads an
 anchor: from then on no former task commits anything, so the anchors are exact (decision 0015).

@@ -1,4 +1,4 @@
-"""The Spark job of one batch: a task a slot, which reports in one row what it did."""
+"""The Spark job of one batch: one task per slot, which reports in one row what it did."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Since when a transform works as it works now, and which of its positions go on from before.
+"""Since when the present definition of a transform applies, and which positions go on from before.
 
 A verification applies the transform to what was read since then, and to nothing before.
 """

@@ -1,11 +1,16 @@
-"""Bounded jobs that verify what a flow copied or transformed. For ``isthmus verify``.
+"""Bounded jobs that verify what a flow copied or transformed: a task takes offset ranges.
 
-``range_task``: Compares the ranges of one Spark task
-``verification_job``: Compares ranges, by ``python -m`` or in the session of its caller
-``transformed_job``: Compares what a transform wrote with what it should have, by ``python -m``
-``transformed_query``: That comparison as one query of Spark
-``result_rows``: The tasks that make its rows: by the flow's own transform, and from the target
-``content_match``: Matches them by content and by order
+``range_task``: Compares ranges in a Spark task
+``verification_job``: Compares ranges with Spark: ``python -m
+    spark_jobs.verification.verification_job REQUEST``
+``transformed_job``: Compares what a transform wrote with what it should have: ``python -m …
+    REQUEST``
+``transformed_query``: What a transform should have written beside what it wrote, as one query of
+    Spark
+``result_rows``: Rows of what a transform should have written, and of what it wrote, for Spark to
+    match
+``content_match``: Matches what a transform should have written with what it wrote, by content and
+    by order
 ``found_records``: Names what is wrong with records that were not matched
 ``repeatable``: Says whether a transform makes the same of a record whenever it is asked
 

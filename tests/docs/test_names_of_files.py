@@ -29,6 +29,8 @@ CLASS = re.compile(r"(?:[a-z_]\w*\.)+[A-Z]\w+")
 QUOTED = {".md": re.compile(r"`([^`\n]+)`"), ".py": re.compile(r"``([^`]+)``")}
 IMPORT = re.compile(r"^from (\S+) import (\w+)", re.MULTILINE)
 FRONT_DOOR = re.compile(r"^ *(?:[-*] )?((?:``\w+``,? ?)+)(?:$|:| )", re.MULTILINE)
+ENTRY = re.compile(r"^``(\w+)``: (.*(?:\n    .*)*)", re.MULTILINE)
+SENTENCE = re.compile(r"(?<=[^.…])\. (?=[A-Z`])")
 COMMENT = re.compile(r"(?:^ *|  )(# .*)", re.MULTILINE)  # the formatter puts two spaces before it
 LINES = re.MULTILINE | re.DOTALL
 NOT_OURS = ("java.", "org.", "software.amazon.")
@@ -151,6 +153,13 @@ def missing(path: Path) -> list[str]:
     )
 
 
+def first_sentence(module: Path) -> str:
+    """Return the first sentence of the docstring of a module or room, without its full stop."""
+    file = module / "__init__.py" if module.is_dir() else module.with_suffix(".py")
+    begins, _, _ = (ast.get_docstring(ast.parse(file.read_text())) or "").partition("\n\n")
+    return SENTENCE.split(" ".join(begins.split()))[0].rstrip(".")
+
+
 def listed(front_door: Path) -> list[str]:
     """Return the modules with a line of their own in a package's docstring."""
     lines = FRONT_DOOR.findall(our_text(front_door))
@@ -231,6 +240,13 @@ def test_a_front_door_lists_each_file_of_its_room_and_says_what_it_may_import(do
     rooms = {path.parent.name for path in door.parent.glob("*/__init__.py")}
     assert files | rooms == set(listed(door)), "run over the docstring of the room"
     assert "May import" in our_text(door)
+
+
+@pytest.mark.parametrize("door", [e for e in ROOMS if dotted(e).startswith(PRODUCT)], ids=dotted)
+def test_a_front_door_says_of_each_file_what_the_file_says_of_itself(door):
+    said = {name: " ".join(line.split()) for name, line in ENTRY.findall(door.read_text())}
+    files = {name: first_sentence(door.parent / name) for name in said}
+    assert said == files, "the first sentence of the file's docstring, without its full stop"
 
 
 @pytest.mark.parametrize("door", HELPERS, ids=dotted)

@@ -9,8 +9,7 @@
     running
 ``init``: ``isthmus init``: writes a first properties file, from flags or from answers to questions
 ``mermaid``: Writes a topology as a Mermaid flow chart
-``plan``: ``isthmus plan`` and ``apply``: shows the changes on each cluster with reasons; makes
-    them
+``plan``: ``isthmus plan`` and ``apply``: shows the changes on each cluster with reasons; makes them
 ``set_key``: ``isthmus set``: sets one key of a file, or removes it, unless ``check`` would refuse
     that
 ``topology``: ``isthmus topology``: draws the flows of a file, with the topic names on each target

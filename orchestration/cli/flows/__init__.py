@@ -1,7 +1,6 @@
 """Verbs about running flows.
 
-``accepted_clusters``: Stores that the clusters which a flow's addresses lead to now are the right
-    ones
+``accepted_clusters``: Accepts the clusters that a flow's addresses lead to now as the right ones
 ``alert``: ``isthmus alert test``: posts a test alert to each channel, and says whether it arrived
 ``compare``: ``isthmus compare``: compares every record of the source with its copy on the target
 ``compare_remarks``: What ``isthmus compare`` says of a topic beside its differences: what is
@@ -11,8 +10,7 @@
 ``heartbeats``: ``isthmus heartbeats``: shows the age of each flow's newest heartbeat, on every
     target
 ``intents``: ``isthmus pause``, ``resume`` and ``stop``: set the desired state of flows
-``resolve``: ``isthmus resolve`` and ``losses``: halted partitions, and offsets that were not
-    copied
+``resolve``: ``isthmus resolve`` and ``losses``: halted partitions, and offsets that were not copied
 ``restart``: ``isthmus restart``: stops flows cleanly, and lets them run again
 ``status``: ``isthmus status``: shows state, lag and throughput of every flow, from the target's
     records

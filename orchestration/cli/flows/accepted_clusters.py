@@ -1,4 +1,4 @@
-"""Stores that the clusters which a flow's addresses lead to now are the right ones."""
+"""Accepts the clusters that a flow's addresses lead to now as the right ones."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
-from orchestration.flows.answers import answering_flows
 from orchestration.flows.intents import signature
 from orchestration.flows.observation.clock import now_ms
+from orchestration.flows.reachability import answering_flows
 from replication.client.cluster_ids import FlowClusters, require_clusters
 from replication.errors import ConfigError
 from replication.state import ClusterIds, status_topic

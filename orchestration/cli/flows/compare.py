@@ -22,7 +22,6 @@ from orchestration.cli.flows.flow_options import Named  # noqa: TC001 - Typer re
 from orchestration.cli.screen.console import console
 from orchestration.cli.screen.errors import end
 from orchestration.cli.screen.output import Format, Output, print_data
-from orchestration.flows.answers import answering_flows
 from orchestration.flows.comparison.comparison_verdict import (
     Gone,
     LateRow,
@@ -33,6 +32,7 @@ from orchestration.flows.comparison.comparison_verdict import (
 )
 from orchestration.flows.comparison.flow_comparison import FlowComparison
 from orchestration.flows.comparison.topic_comparison import Options
+from orchestration.flows.reachability import answering_flows
 from replication.config.load import load_config
 from replication.errors import ConfigError, ReplicationError
 

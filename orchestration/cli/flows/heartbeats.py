@@ -10,9 +10,9 @@ from orchestration.cli.screen.console import console
 from orchestration.cli.screen.errors import end
 from orchestration.cli.screen.output import Format, Output, print_data
 from orchestration.cli.screen.text_table import Column, TextTable
-from orchestration.flows.answers import answering_flows
 from orchestration.flows.clusters import read_config
 from orchestration.flows.observation.clock import now_ms
+from orchestration.flows.reachability import answering_flows
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.auth.client_config import to_librdkafka
 from replication.adapters.topics.internal_topics import InternalTopics

@@ -8,9 +8,9 @@ import typer
 
 from orchestration.cli.flows.flow_options import All, Chosen, File, chosen_flows
 from orchestration.cli.screen.errors import print_error
-from orchestration.flows.answers import answering_flows
 from orchestration.flows.clusters import KafkaClusters
 from orchestration.flows.intents import write_intent
+from orchestration.flows.reachability import answering_flows
 from orchestration.services.home import home
 from replication.adapters.followed_file import FollowedFile
 from replication.model import Desired

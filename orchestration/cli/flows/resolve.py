@@ -13,12 +13,12 @@ from orchestration.cli.screen.console import console
 from orchestration.cli.screen.errors import end
 from orchestration.cli.screen.output import Format, Output, print_data
 from orchestration.cli.screen.text_table import Column, TextTable
-from orchestration.flows.answers import answering_flows
 from orchestration.flows.clusters import KafkaClusters, read_config
 from orchestration.flows.intents import signature
 from orchestration.flows.names import require_name
 from orchestration.flows.observation.clock import now_ms
 from orchestration.flows.observation.observe import look_at
+from orchestration.flows.reachability import answering_flows
 from replication.errors import ClusterUnavailable
 from replication.model import ABSENT, FlowState, PartitionState
 from replication.naming.name_changes import name_changes

@@ -9,8 +9,8 @@ import typer
 from orchestration.cli.flows.flow_options import All, Chosen, File, chosen_flows
 from orchestration.cli.screen.console import console
 from orchestration.cli.screen.stage import stage
-from orchestration.flows.answers import answering_flows
 from orchestration.flows.clusters import KafkaClusters, read_config
+from orchestration.flows.reachability import answering_flows
 from orchestration.flows.restart import FlowRestart
 from orchestration.services.home import home
 from orchestration.services.launcher import Launcher

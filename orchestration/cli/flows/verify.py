@@ -14,7 +14,7 @@ from orchestration.cli.flows.flow_options import Named  # noqa: TC001 - Typer re
 from orchestration.cli.screen.console import console
 from orchestration.cli.screen.errors import end
 from orchestration.cli.screen.output import Format, Output, print_data
-from orchestration.flows.answers import answering_flows
+from orchestration.flows.reachability import answering_flows
 from orchestration.services.home import home
 from orchestration.verification.flow_verification import FlowVerification
 from orchestration.verification.outcome import EXIT_CANNOT

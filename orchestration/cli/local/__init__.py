@@ -6,8 +6,7 @@
 ``dev``: ``isthmus dev``: starts and stops Kafka clusters on this machine, for tests by operators
 ``live``: The screen of ``isthmus run``: one line per stage, then the table of flows
 ``logs``: ``isthmus logs``: shows the newest lines of the logs on this machine, and follows them
-``report``: ``isthmus report``: writes one HTML page about the flows, for people who do not run
-    them
+``report``: ``isthmus report``: writes one HTML page about the flows, for people who do not run them
 ``run``: ``isthmus run`` and ``down``: starts Dagster and a file's flows with a live table; stops
     all
 ``smoke``: ``isthmus smoke``: kills processes while records are copied, then compares every record

@@ -15,8 +15,8 @@ from orchestration.cli.local.batch import as_data, run_bar
 from orchestration.cli.screen.console import console
 from orchestration.cli.screen.errors import end
 from orchestration.cli.screen.output import Format, Output, print_data
-from orchestration.flows.answers import answering_flows
 from orchestration.flows.clusters import read_config
+from orchestration.flows.reachability import answering_flows
 from orchestration.services.home import home
 from replication.adapters.local.java import java
 from replication.adapters.local.pyspark_home import pyspark_home

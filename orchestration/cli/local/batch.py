@@ -11,10 +11,10 @@ from orchestration.cli.flows.flow_options import File, Named  # noqa: TC001 - Ty
 from orchestration.cli.screen.console import console
 from orchestration.cli.screen.errors import end
 from orchestration.cli.screen.output import Format, Output, print_data
-from orchestration.flows.answers import answering_flows
 from orchestration.flows.batch_run import BatchRunner, RunOutcome, RunProgress
 from orchestration.flows.clusters import KafkaClusters, read_config
 from orchestration.flows.intents import named_flows
+from orchestration.flows.reachability import answering_flows
 from orchestration.services.home import home
 from orchestration.services.launcher import Launcher
 from replication.adapters.local.java import java

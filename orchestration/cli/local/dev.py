@@ -16,8 +16,8 @@ from orchestration.services.home import home, prepare
 from replication.adapters.local.files import write_whole
 from replication.adapters.local.kafka_jars import DEFAULT_VERSION, kafka_jars
 from replication.adapters.local.local_kafka import LocalCluster
-from replication.adapters.secured.listeners import Security  # noqa: TC001 - Typer reads it
-from replication.adapters.secured.secured_cluster import (
+from replication.adapters.local_secured.listeners import Security  # noqa: TC001 - Typer reads it
+from replication.adapters.local_secured.secured_cluster import (
     SecuredCluster,
     stored_cluster,
     stored_clusters,

@@ -11,9 +11,9 @@ from rich.progress import track
 
 from orchestration.cli.flows.flow_options import File  # noqa: TC001 - Typer reads the annotations
 from orchestration.cli.screen.console import console
-from orchestration.flows.answers import answering_flows
 from orchestration.flows.clusters import KafkaClusters, read_config
 from orchestration.flows.observation.clock import now_ms
+from orchestration.flows.reachability import answering_flows
 from orchestration.flows.status_view import StatusView
 from orchestration.report.event_log import open_history, stored_samples
 from orchestration.report.flow_history import FlowHistory

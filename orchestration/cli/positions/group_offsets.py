@@ -22,11 +22,11 @@ from orchestration.cli.screen.console import console
 from orchestration.cli.screen.errors import end
 from orchestration.cli.screen.output import Format, Output, print_data
 from orchestration.cli.screen.text_table import Column, TextTable
-from orchestration.flows.answers import answering_flows
 from orchestration.flows.clusters import read_config
 from orchestration.flows.group_rows import as_csv, desired_by, differences, rows_of
 from orchestration.flows.intents import find_flow, named_flows
 from orchestration.flows.names import require_name
+from orchestration.flows.reachability import answering_flows
 from orchestration.flows.target_offsets import existing, left_of
 from replication.config.file.input_file import read_input
 from replication.errors import ClusterRejected, ClusterUnavailable, ConfigError

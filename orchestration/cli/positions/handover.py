@@ -9,8 +9,8 @@ import typer
 
 from orchestration.cli.flows.flow_options import All, Changed, flows_for
 from orchestration.cli.screen.errors import end
-from orchestration.flows.answers import answering_flows
 from orchestration.flows.clusters import KafkaClusters, read_config
+from orchestration.flows.reachability import answering_flows
 from orchestration.handover.handover import (
     examine_flow,
     hand_back,

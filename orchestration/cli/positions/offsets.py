@@ -10,9 +10,9 @@ from orchestration.cli.flows.flow_options import File, One  # noqa: TC001 - Type
 from orchestration.cli.positions import group_offsets
 from orchestration.cli.screen.errors import end
 from orchestration.cli.screen.output import Format, Output, print_data
-from orchestration.flows.answers import answering_flows
 from orchestration.flows.clusters import read_config
 from orchestration.flows.names import require_name
+from orchestration.flows.reachability import answering_flows
 from replication.errors import ClusterUnavailable, ConfigError
 from replication.model import TopicPartition
 

@@ -11,8 +11,8 @@ from orchestration.cli.recovery.procedure_output import progress, show_plan
 from orchestration.cli.screen.errors import end
 from orchestration.cli.screen.output import Format, Output, print_data
 from orchestration.drill.drill import opened_drill
-from orchestration.flows.answers import answering_flows
 from orchestration.flows.clusters import KafkaClusters, read_config
+from orchestration.flows.reachability import answering_flows
 from orchestration.recovery.target_cluster import require_target
 from orchestration.services.home import home
 from orchestration.services.launcher import Launcher

@@ -14,8 +14,8 @@ from orchestration.cli.screen.errors import end
 from orchestration.cli.screen.output import Format, Output
 from orchestration.failback.failback import Failback
 from orchestration.failback.tail_export import new_export_folder
-from orchestration.flows.answers import answering_flows
 from orchestration.flows.clusters import KafkaClusters, read_config
+from orchestration.flows.reachability import answering_flows
 from orchestration.recovery.flow_operation import opened
 from orchestration.recovery.target_cluster import require_target
 from orchestration.services.home import home

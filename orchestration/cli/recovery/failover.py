@@ -9,9 +9,9 @@ import typer
 from orchestration.cli.flows.flow_options import File, One  # noqa: TC001 - Typer reads the annotations
 from orchestration.cli.recovery.procedure_output import print_result, progress, show_plan
 from orchestration.cli.screen.output import Format, Output
-from orchestration.flows.answers import Answers
 from orchestration.flows.clusters import KafkaClusters, read_config
 from orchestration.flows.intents import find_flow
+from orchestration.flows.reachability import Answers
 from orchestration.recovery.failover import Failover
 from orchestration.recovery.flow_operation import opened
 from orchestration.recovery.target_cluster import require_target

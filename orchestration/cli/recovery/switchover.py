@@ -10,8 +10,8 @@ from orchestration.cli.flows.flow_options import File, One  # noqa: TC001 - Type
 from orchestration.cli.recovery.procedure_output import print_result, progress, show_plan
 from orchestration.cli.screen.errors import end
 from orchestration.cli.screen.output import Format, Output
-from orchestration.flows.answers import answering_flows
 from orchestration.flows.clusters import KafkaClusters, read_config
+from orchestration.flows.reachability import answering_flows
 from orchestration.recovery.flow_operation import opened
 from orchestration.recovery.target_cluster import require_target
 from orchestration.services.home import home

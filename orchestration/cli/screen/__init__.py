@@ -1,7 +1,7 @@
 """What all verbs print with: console, tables, stages, errors, and a quiet end of pipes.
 
-``completion``: ``isthmus completion``: prints what a shell needs to complete commands, options
-    and files
+``completion``: ``isthmus completion``: prints what a shell needs to complete commands, options and
+    files
 ``console``: Creates the console that commands print to
 ``errors``: How a command ends: with its reason as the last line where its exit code is not 0
 ``examples``: Examples below the help of each command, by the words that call it
@@ -9,8 +9,7 @@
 ``pipes``: Ends a command quietly when its output is closed: ``| head``, a closed terminal
 ``progress_bar``: A progress bar for work that takes longer than two seconds; none in a pipe
 ``stage``: Prints one line per stage of a command: its progress, outcome and duration
-``text_table``: Text tables that cut no value: one that is too long for its column gets its own
-    line
+``text_table``: Text tables that cut no value: one that is too long for its column gets its own line
 
 May import: ``rich`` and ``replication.errors``.
 """

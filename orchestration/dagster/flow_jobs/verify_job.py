@@ -13,7 +13,7 @@ from orchestration.dagster.assets import stream_key
 from orchestration.dagster.flow_jobs.chosen_flow import Chosen, chosen, table
 from orchestration.dagster.flow_jobs.spark_in_run import SparkInRun, SparkResource
 from orchestration.dagster.resources import IsthmusResource
-from orchestration.flows.answers import answering_flows
+from orchestration.flows.reachability import answering_flows
 from orchestration.verification.flow_verification import FlowVerification
 from orchestration.verification.outcome import Outcome, PartitionOutcome
 from orchestration.verification.partition_plan import Selected

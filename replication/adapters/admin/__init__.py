@@ -7,8 +7,7 @@
 ``kafka_acls``: Converts ACLs between the client library's classes and ours
 ``kafka_admin``: A cluster's topics, configs and offsets, read and changed with confluent-kafka
 ``kafka_errors``: Translates the client library's errors into ours
-``planned_cluster``: A cluster client for repeated planning, which lists topics in the cheapest
-    way
+``planned_cluster``: A cluster client for repeated planning, which lists topics in the cheapest way
 ``topic_descriptions``: Converts topics and their configs between the client library's classes and
     ours
 ``worker_group``: Read how many workers the group of a Kafka Connect cluster has

@@ -1,4 +1,4 @@
-"""Refused logins at one cluster: which may work later, and when the next one is tried.
+"""After a refused login at a cluster: whether another one may work, and when it is tried.
 
 Brokers may lock a user whose logins fail, and a driver has many clients. So all clients of a
 process that log in at a cluster in the same way share a ``Login``: after a refusal one of them

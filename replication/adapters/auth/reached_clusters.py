@@ -1,4 +1,4 @@
-"""Which cluster an address led to last, as any client of the process has heard.
+"""The cluster id that each address led to last, as any client of the process has heard.
 
 A client of librdkafka that has learned another cluster's brokers asks them for ever, also when the
 address leads back. So whoever hears a cluster's id says it here, and each client of that address is

@@ -12,12 +12,10 @@
 ``local_kafka``: Kafka clusters on this machine: KRaft brokers, each in its own process
 ``local_network``: Free ports of this machine, and whether a broker behind one is ready
 ``process_tree``: The child processes of a process
-``processes``: Background processes that outlive the command that started them, found by a pid
-    file
-``pyspark_home``: Where our pyspark is: PYTHONPATH, set for other Spark jobs, may put another one
-    before it
-``user``: The user that this process runs as: its id may have no name, and no home that is
-    writable
+``processes``: Background processes that outlive the command that started them, found by a pid file
+``pyspark_home``: Finds our PySpark, also where PYTHONPATH, set for other Spark jobs, puts another
+    one first
+``user``: The user that this process runs as: its id may have no name, and no home that is writable
 
 May import: the core.
 """

@@ -1,4 +1,4 @@
-"""Where our pyspark is: PYTHONPATH, set for other Spark jobs, may put another one before it."""
+"""Finds our PySpark, also where PYTHONPATH, set for other Spark jobs, puts another one first."""
 
 from __future__ import annotations
 

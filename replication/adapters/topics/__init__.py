@@ -1,12 +1,13 @@
 """Isthmus' own topics and MirrorMaker 2's, and ordinary records: read and written.
 
-``anchor_reader``: Reads a flow's anchors and losses, each time from where the last read ended
+``anchor_reader``: Reads a flow's anchors, losses and groups, each time from where the last read
+    ended
 ``internal_topics``: Creates, writes and reads MirrorMaker 2's internal topics on a cluster
 ``record_reader``: Reads a partition's records between two offsets, as a consumer sees them
 ``record_writer``: Writes records with an idempotent producer and waits until all of them are
     acknowledged
 ``state_store``: Creates, reads and writes Isthmus' own topics on a target cluster
-``state_tail``: Reads one of Isthmus' own topics to its end and follows it
+``state_tail``: Reads some of Isthmus' own topics to their ends and follows them
 
 May import: ``replication.adapters.admin``, ``replication.adapters.auth`` and the core.
 """

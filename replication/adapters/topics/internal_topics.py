@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from replication.client.cluster_ids import Verify
-    from replication.mm2.ports import Entry
+    from replication.mm2.internal_topics_protocol import Entry
 
 _PATIENCE_S = 10.0
 _COMPACT = {"cleanup.policy": "compact"}
@@ -37,10 +37,10 @@ _TAKEN_FOR_THERE = frozenset(
 
 
 class InternalTopics:
-    """Implements ``mm2.ports.Topics`` for one cluster. ``client`` holds librdkafka's settings.
+    """Implements ``mm2.internal_topics_protocol.Topics`` for one cluster.
 
-    Raises ClusterUnavailable or ClusterRejected, which name the cluster's address. ``verify``: as
-    for KafkaAdmin; a write trusts what was heard last.
+    ``client`` holds librdkafka's settings. Raises ClusterUnavailable or ClusterRejected, which name
+    the cluster's address. ``verify``: as for KafkaAdmin; a write trusts what was heard last.
     """
 
     def __init__(

@@ -2,17 +2,16 @@
 
 ``api_messages``: kafka-python's requests as frames, and their responses as it decodes them
 ``batched_requests``: Batches the requests of one iteration of the event loop into a single one
-``connection``: The connections to one cluster, and the requests over them: a room of its own
+``connection``: The connections to the brokers of one cluster, and the requests that go over them
 ``coordination``: Requests to transaction coordinators: producer ids, adding partitions, ending
     transactions
 ``fetches``: Sends Fetch requests to brokers, opening a connection first where there is none
-``framing``: Encodes Fetch and Produce requests and decodes their responses, without copying
-    records
+``framing``: Encodes Fetch and Produce requests and decodes their responses, without copying records
 ``group_codec``: Converts consumer group offsets between kafka-python's messages and our values
 ``groups``: Consumer groups of one cluster: list them, count members, read and commit offsets in
     bulk
-``legacy_records``: Converts messages of formats 0 and 1, written by brokers before 0.11, to
-    batches of format 2
+``legacy_records``: Converts messages of formats 0 and 1, written by brokers before 0.11, to batches
+    of format 2
 ``network``: One cluster on one event loop: metadata, Fetch, Produce, offsets and transactions
 ``offsets``: Requests offsets by timestamp: one ListOffsets per leader, however many partitions
 ``topic_listing``: Lists all topics of a cluster with their ids, in one Metadata request that is

@@ -4,8 +4,7 @@
 ``dialect``: Accepts the looser spellings that guides show, with a warning for each
 ``edit``: Set one key in the text of a properties file; all other lines stay as they are
 ``findings``: Findings about a file: an error to fix, a warning, or a note, each with its line
-``input_file``: Reads a file that somebody else wrote: of bounded size, and without waiting for
-    ever
+``input_file``: Reads a file that somebody else wrote: of bounded size, and without waiting for ever
 ``jaas``: Parses a ``sasl.jaas.config`` line: the login module and its options
 ``properties``: Parses Java's ``.properties`` format, with the line of each key
 ``providers``: Resolves placeholders such as ``${file:/run/secrets.properties:password}``

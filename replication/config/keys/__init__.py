@@ -2,21 +2,22 @@
 
 ``client_keys``: The settings of Kafka's Java clients besides the connection names, and which
     Isthmus uses
-``connection_keys``: Kafka's client connection names: which are inherited, without effect,
-    refused, or secret
+``connection_keys``: Kafka's client connection names: which are inherited, without effect, refused,
+    or secret
 ``docs_table``: Generates the tables of keys in docs/configuration.md from the sections of the
     settings
-``judge``: Judges each key of a file: used, without effect and why, or unknown and the nearest
+``key_status``: Judges each key of a file: used, without effect and why, or unknown and the nearest
     known key
-``mm2_keys``: The settings of MirrorMaker 2 and Connect, and what Isthmus does with each of them
+``mm2_keys``: Keys of MirrorMaker 2 and Connect without effect, and why; others:
+    ``replication.settings``
 ``own_keys``: Isthmus' own settings, and other spellings that guides show
 ``precedence``: MirrorMaker 2's precedence of settings, as its dedicated mode applies it, quirks
     included
 ``scopes``: The scope of a key: all flows, one cluster, or one flow
 ``section_keys``: The keys that the sections of the settings declare, as tables by level
-``unkept``: Which settings without effect promise something that Isthmus does not do: warnings,
-    not notes
-``verify``: Parses each value of a file once and reports those that are invalid by themselves
+``ignored_promises``: Which ignored settings ask for something that Isthmus does not do: a warning,
+    not a note
+``value_checks``: Parses each value of a file once and reports those that are invalid by themselves
 
 May import: ``replication.config.file`` and what is below it.
 """

@@ -1,4 +1,4 @@
-"""The settings of MirrorMaker 2 and Connect, and what Isthmus does with each of them.
+"""Keys of MirrorMaker 2 and Connect without effect, and why; others: ``replication.settings``.
 
 Keys with an effect are in the sections of the settings; here are the keys that have none.
 """

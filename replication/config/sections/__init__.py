@@ -3,8 +3,7 @@
 ``clients``: The client settings of each flow and cluster, placeholders unresolved
 ``flow_sections``: Builds the sections of a flow about topics, groups and copying
 ``flows``: Decides which flows a file enables
-``metrics``: Builds the section of the metrics, and checks before a start that its keys
-    fit together
+``metrics``: Builds the section of the metrics, and checks before a start that its keys fit together
 ``mm2_settings``: Builds the settings of MirrorMaker 2's heartbeats, checkpoints, offset syncs and
     state
 ``naming``: Reads the naming settings of a flow: policy, rename rule, map file and merged topics
@@ -15,7 +14,7 @@
 ``top_settings``: Builds the sections that belong to no flow: Spark, verification, alerts, what
     Dagster loads
 ``schema_registry``: Reads how a flow reaches a schema registry; placeholders stay unresolved
-``transforms``: Reads the transforms of a flow: ``transform.*``, and Connect's ``transforms``
+``transforms``: Reads the transforms of a flow: ``transform.*``, and Connect's with their predicates
 
 May import: ``replication.config.keys``, ``replication.config.file`` and what is below them.
 """

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from replication.config.keys.verify import located
+from replication.config.keys.value_checks import located
 from replication.settings.metrics_settings import MetricsSettings
 from replication.settings.otlp_settings import OtlpSettings, header_lines
 
 if TYPE_CHECKING:
     from replication.config.file.findings import Notes
     from replication.config.file.properties import Value
-    from replication.config.keys.verify import ParsedFile
+    from replication.config.keys.value_checks import ParsedFile
     from replication.config.sections.reading import Reader
 
 _ENDPOINT = "metrics.otlp.endpoint"

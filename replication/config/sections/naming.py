@@ -11,7 +11,7 @@ from replication.config.file.input_file import read_input
 from replication.config.file.properties import Value
 from replication.config.keys.mm2_keys import POLICIES
 from replication.config.keys.section_keys import field_of
-from replication.config.keys.verify import located
+from replication.config.keys.value_checks import located
 from replication.config.sections.renaming import read_rename
 from replication.errors import ConfigError
 from replication.naming.checked_policy import CheckedPolicy, probe

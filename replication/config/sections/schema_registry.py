@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from replication.config.file.providers import PREFIX as PROVIDERS
 from replication.config.file.values import items
 from replication.config.keys.section_keys import field_of
-from replication.config.keys.verify import absolute_files
+from replication.config.keys.value_checks import absolute_files
 from replication.settings.flow_settings import Flow
 
 if TYPE_CHECKING:
     from replication.config.file.findings import Notes
-    from replication.config.keys.verify import ParsedFile
+    from replication.config.keys.value_checks import ParsedFile
     from replication.config.sections.reading import Reader
 
 _PREFIX = "schema.registry."

@@ -14,7 +14,7 @@ from replication.settings.file_settings import (
 
 if TYPE_CHECKING:
     from replication.config.file.findings import Notes
-    from replication.config.keys.verify import ParsedFile
+    from replication.config.keys.value_checks import ParsedFile
     from replication.config.sections.reading import Reader
 
 _CONF = "spark.conf."

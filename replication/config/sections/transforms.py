@@ -1,4 +1,4 @@
-"""Reads the transforms of a flow: ``transform.*``, and Connect's ``transforms`` and ``predicates``.
+"""Reads the transforms of a flow: ``transform.*``, and Connect's with their predicates.
 
 ``transform.<topic regex>/<what>`` is for some topics, ``transform.<what>`` for all of the flow.
 Options of all topics hold for those of a pattern too; what is done to records does not.

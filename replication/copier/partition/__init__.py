@@ -6,8 +6,8 @@
     fetched
 ``intake``: Turn fetched batches into batches to produce; skip aborted and already copied records
 ``latency``: Measure the record age at fetch and the replication latency of one partition
-``partition_copy``: State of one partition's copy: fetched, in flight and acknowledged offsets,
-    and its anchor
+``partition_copy``: State of one partition's copy: fetched, in flight and acknowledged offsets, and
+    its anchor
 ``position``: The copy position of a partition, from its anchor, claims and counted records
 ``produce_queue``: Queue one partition's batches in order: waiting to be produced, and in flight
 ``producer_batch``: A batch to produce: merging small queued batches, splitting rejected ones

@@ -4,7 +4,8 @@
     alone
 ``group_sync``: Synchronizes the committed offsets of a flow's consumer groups from its source to
     its target
-``group_translation``: Translates the offsets of groups; waits for anchors that cover them
+``group_translation``: Translates the offsets of groups by ``offsets.translate``; waits for anchors
+    that cover them
 ``shared_partitions``: Where a group continues in partitions that several clusters have written to
 ``sync_round``: One round of consumer group sync: its interfaces, its result, its summary
 

@@ -1,4 +1,4 @@
-"""Translates the offsets of groups; waits for anchors that cover them."""
+"""Translates the offsets of groups by ``offsets.translate``; waits for anchors that cover them."""
 
 from __future__ import annotations
 

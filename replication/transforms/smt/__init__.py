@@ -1,12 +1,14 @@
 """Connect's single message transforms, by name and with Connect's semantics. Pure.
 
 ``chain``: Builds the chain that ``transforms`` lists, and applies it to records
-``catalogue``: Which transforms and predicates there are, and their settings
-``message``: A record as a chain sees it
-``predicates``: TopicNameMatches, HasHeaderKey, RecordIsTombstone
-``record_smts``: Filter, RegexRouter, TimestampRouter, InsertHeader, DropHeaders
-``field_smts``: ReplaceField, MaskField, ValueToKey
-``connect_json``: JSON as Connect's JsonConverter reads and writes it
+``catalogue``: Which of Connect's transforms and predicates there are, and their settings
+``message``: A record as a chain of single message transforms sees it
+``predicates``: Connect's predicates: TopicNameMatches, HasHeaderKey, RecordIsTombstone
+``record_smts``: Connect's transforms of whole records: Filter, RegexRouter, TimestampRouter,
+    headers
+``field_smts``: Connect's transforms of fields: ReplaceField, MaskField, ValueToKey, on JSON without
+    schemas
+``connect_json``: JSON as Connect's JsonConverter reads and writes it without schemas
 ``java_maps``: The order in which Java's HashMap lists its keys
 ``java_values``: Numbers, literals and dates as Java prints them
 

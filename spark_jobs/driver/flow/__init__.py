@@ -5,10 +5,9 @@
     never blocks
 ``flow_query``: Starts, inspects and stops one flow's Spark query
 ``flow_remarks``: Remarks on how a flow copies, and on topics that it does not copy any more
-``flow_states``: Decides a driver's next step for a flow, and the flow's displayed state and
-    reason
-``query_cycle``: Starts, watches and ends the queries of a flow, one after the other
-``query_pauses``: How long a flow waits after a query that failed
+``flow_states``: Decides a driver's next step for a flow, and the flow's displayed state and reason
+``query_cycle``: Starts, watches and ends the queries of a flow, one after the other; never blocks
+``query_pauses``: How long a flow waits after a query that failed, before it starts the next one
 
 May import: ``spark_jobs.driver.background_tasks``, ``spark_jobs.driver.flow_lease``, and what
 ``spark_jobs.driver`` may.

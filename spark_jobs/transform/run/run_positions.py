@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from replication.model import PartitionState
-from spark_jobs.transform.run.placement import Placement
+from spark_jobs.transform.run.transform_placement import Placement
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

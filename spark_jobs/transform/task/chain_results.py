@@ -1,4 +1,4 @@
-"""Takes what single message transforms make of records into the outcome of their range.
+"""Adds the records that single message transforms returned to the outcome of their range.
 
 A chain is applied once to records that are the same to it: a Filter with HasHeaderKey once to all
 records with the same headers. What it does not read is not decoded, and what it does not change

@@ -12,7 +12,7 @@ from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.topics.internal_topics import InternalTopics
 from replication.adapters.topics.state_store import StateStore
 from replication.errors import ReplicationError
-from replication.mm2.ports import Entry
+from replication.mm2.internal_topics_protocol import Entry
 from replication.model import TopicPartition
 from replication.state import FlowStatus
 

@@ -15,7 +15,7 @@ from support.records.kafka_records import consume_all, create_topic, produce, so
 from chaos.proxy import Proxy
 from replication.adapters.local.local_kafka import LocalCluster
 from replication.adapters.local.local_network import free_ports
-from replication.adapters.secured.secured_cluster import stored_clusters
+from replication.adapters.local_secured.secured_cluster import stored_clusters
 from replication.errors import EnvironmentProblem
 
 pytestmark = pytest.mark.integration

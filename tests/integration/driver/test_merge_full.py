@@ -19,8 +19,8 @@ from orchestration.demo.local_logins import grant_needed
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.auth.client_config import to_librdkafka
 from replication.adapters.local.process_tree import below, kill
-from replication.adapters.secured.secret_file import STORES
-from replication.adapters.secured.secured_cluster import SecuredCluster
+from replication.adapters.local_secured.secret_file import STORES
+from replication.adapters.local_secured.secured_cluster import SecuredCluster
 from replication.model import TopicPartition
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(900)]

@@ -12,7 +12,7 @@ from replication.adapters.topics.internal_topics import InternalTopics
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.mm2.compacted_topic import CompactedTopic
 from replication.mm2.heartbeats import HeartbeatPair
-from replication.mm2.ports import BY_KEY, Entry
+from replication.mm2.internal_topics_protocol import BY_KEY, Entry
 from replication.mm2.progress import newest, positions
 from replication.mm2.wire import Heartbeat
 from replication.model import TopicPartition

@@ -17,13 +17,18 @@ from replication.adapters.local.java import java
 from replication.adapters.local.kafka_jars import kafka_jars
 from replication.adapters.local.local_kafka import LocalCluster
 from replication.adapters.local.local_network import free_ports
-from replication.adapters.secured.authority import authority_of, new_authority
-from replication.adapters.secured.listeners import MODULES, OAUTH_MODULE, SCRAM_MODULE, Security
-from replication.adapters.secured.login import login
-from replication.adapters.secured.rights import set_passwords
-from replication.adapters.secured.secret_file import PROVIDERS, STORES, read_secrets
-from replication.adapters.secured.secured_cluster import SecuredCluster
-from replication.adapters.secured.store_files import TYPES, write_key_store, write_trust_store
+from replication.adapters.local_secured.authority import authority_of, new_authority
+from replication.adapters.local_secured.listeners import (
+    MODULES,
+    OAUTH_MODULE,
+    SCRAM_MODULE,
+    Security,
+)
+from replication.adapters.local_secured.login import login
+from replication.adapters.local_secured.rights import set_passwords
+from replication.adapters.local_secured.secret_file import PROVIDERS, STORES, read_secrets
+from replication.adapters.local_secured.secured_cluster import SecuredCluster
+from replication.adapters.local_secured.store_files import TYPES, write_key_store, write_trust_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

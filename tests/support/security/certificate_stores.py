@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from replication.adapters.secured.authority import Identity, new_authority
-from replication.adapters.secured.store_files import write_key_store, write_trust_store
+from replication.adapters.local_secured.authority import Identity, new_authority
+from replication.adapters.local_secured.store_files import write_key_store, write_trust_store
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,12 +6,12 @@
 ``connections``: The connections to one cluster: opened on first use, closed when a request times
     out
 ``dialer``: Opens connections in threads, each with the settings of that moment
-``open_connection``: Open and authenticate a connection with kafka-python, then take its socket
-    over
+``open_connection``: Open and authenticate a connection with kafka-python, then take its socket over
 ``requests``: Numbers and frames requests, and decodes their responses
 ``responses``: Splits the bytes of a connection into responses
 ``retries``: Which errors of brokers pass, and the pauses between attempts
 ``session``: When the SASL session of a connection ends, and when to open the next connection
+    (KIP-368)
 
 May import: ``api_messages`` and ``framing`` of ``replication.adapters.wire``,
 ``replication.adapters.auth`` and the core.

@@ -1,7 +1,7 @@
 """Where copying of a partition begins before it is taken over, or why it waits.
 
 ``isolation``: With which isolation level a unit copies in an epoch
-``left_out``: Partitions that are left out of a takeover
+``waiting_partitions``: Partitions that are left out of a takeover
 ``lost_anchor``: A partition whose anchor is missing: whether it was copied before, and its last
     batch of ours
 ``renamed_topic``: A partition whose topic has another name on the target: ends the old copy, begins

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from replication.copier.takeover.placement.left_out import wait
+from replication.copier.takeover.placement.waiting_partitions import wait
 from replication.provenance.origins import carried_over
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from replication.client.log_end import confirmed_end
-from replication.copier.takeover.placement.left_out import wait
+from replication.copier.takeover.placement.waiting_partitions import wait
 from replication.errors import ReplicationError
 from replication.model import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 

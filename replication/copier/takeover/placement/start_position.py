@@ -15,9 +15,9 @@ from replication.copier.partition.broker_errors import target_reset
 from replication.copier.partition.partition_copy import PartitionCopy
 from replication.copier.partition.transactional_copy import TransactionalCopy
 from replication.copier.takeover.at_least_once import AtLeastOnceCopy
-from replication.copier.takeover.placement.left_out import halt, wait
 from replication.copier.takeover.placement.renamed_topic import renamed
 from replication.copier.takeover.placement.start_offsets import StartOffsets, first_offset_time
+from replication.copier.takeover.placement.waiting_partitions import halt, wait
 from replication.errors import ReplicationError
 from replication.model import (
     EARLIEST_TIMESTAMP,

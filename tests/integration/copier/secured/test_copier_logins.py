@@ -16,8 +16,8 @@ from support.flows.copier_flows import Flow, copy, feeding
 from support.flows.spark_driver import Application, wait_for
 from support.records import kafka_records
 
-from replication.adapters.answers import silent_clusters
-from replication.adapters.secured.secret_file import PROVIDERS
+from replication.adapters.local_secured.secret_file import PROVIDERS
+from replication.adapters.reachability import silent_clusters
 from replication.adapters.wire import connect
 from replication.adapters.wire.connection import connections
 from replication.config.load import load_config

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from orchestration.cli.configuration import plan as module
 from orchestration.flows import plans
-from orchestration.flows.answers import Answers
+from orchestration.flows.reachability import Answers
 from replication.state import FlowStatus
 
 CONFIG = """\

@@ -19,7 +19,7 @@ from replication.adapters.topics.internal_topics import InternalTopics
 from replication.adapters.topics.state_store import StateStore
 from replication.client.cluster_ids import FlowClusters
 from replication.errors import WrongCluster
-from replication.mm2.ports import Entry
+from replication.mm2.internal_topics_protocol import Entry
 from replication.model import TopicPartition
 from replication.records.codec import encode, plain_record
 from replication.state import Anchor, ClusterIds, FlowStatus, anchors_topic, status_topic

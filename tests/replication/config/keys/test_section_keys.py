@@ -112,7 +112,7 @@ def test_the_consumers_settings_are_known_client_settings():
 def test_a_setting_of_the_copier_is_named_on_one_line_of_the_code(key):
     """All else follows from it: check, default, reading, the page, and what the units get."""
     # Other spellings; an example; what the files of a drill and of a backfill leave out or set.
-    other = {"own_keys.py", "judge.py", "setting_key.py", "drill_file.py", "backfill_file.py"}
+    other = {"own_keys.py", "key_status.py", "setting_key.py", "drill_file.py", "backfill_file.py"}
     hits = [
         f"{path.name}:{number}"
         for package in ("replication", "spark_jobs")

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from replication.adapters.secured.listeners import AUDIENCE, ISSUER
+from replication.adapters.local_secured.listeners import AUDIENCE, ISSUER
 
 _KEY_ID = "1"
 

@@ -1,4 +1,4 @@
-"""What the writers of MirrorMaker 2's records need of a cluster; see adapters.internal_topics."""
+"""What writers of MirrorMaker 2's records need of a cluster; see ``adapters.topics``."""
 
 from __future__ import annotations
 

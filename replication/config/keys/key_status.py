@@ -9,8 +9,8 @@ from replication.config.file import values
 from replication.config.file.providers import PREFIX as PROVIDERS
 from replication.config.keys import client_keys, mm2_keys, own_keys
 from replication.config.keys.connection_keys import CONNECTION, refusal
+from replication.config.keys.ignored_promises import is_unkept
 from replication.config.keys.mm2_keys import Fate, KnownKey
-from replication.config.keys.unkept import is_unkept
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping

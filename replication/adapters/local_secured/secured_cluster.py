@@ -27,8 +27,8 @@ from replication.adapters.local.broker_config import HOST, as_properties
 from replication.adapters.local.files import make_private, write_whole
 from replication.adapters.local.local_kafka import LocalCluster
 from replication.adapters.local.local_network import brokers_seen, free_ports
-from replication.adapters.secured.authority import new_authority
-from replication.adapters.secured.listeners import (
+from replication.adapters.local_secured.authority import new_authority
+from replication.adapters.local_secured.listeners import (
     ADMIN,
     BROKER,
     Security,
@@ -36,17 +36,17 @@ from replication.adapters.secured.listeners import (
     secured_listeners,
     system_properties,
 )
-from replication.adapters.secured.login import TRUST_STORE, login, principal
-from replication.adapters.secured.rights import allow_only, set_passwords
-from replication.adapters.secured.secret_file import (
+from replication.adapters.local_secured.login import TRUST_STORE, login, principal
+from replication.adapters.local_secured.rights import allow_only, set_passwords
+from replication.adapters.local_secured.secret_file import (
     PROVIDERS,
     STORES,
     read_secrets,
     write_secrets,
 )
-from replication.adapters.secured.store_files import TYPES, write_key_store, write_trust_store
-from replication.adapters.secured.token_server import TOKEN_KEY
-from replication.adapters.secured.tokens import new_token_key
+from replication.adapters.local_secured.store_files import TYPES, write_key_store, write_trust_store
+from replication.adapters.local_secured.token_server import TOKEN_KEY
+from replication.adapters.local_secured.tokens import new_token_key
 from replication.config.file.providers import resolve_all
 from replication.errors import EnvironmentProblem
 
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from replication.adapters.local.broker_config import Node
-    from replication.adapters.secured.rights import Right
+    from replication.adapters.local_secured.rights import Right
 
 USER = "isthmus"  # with only the rights that ``isthmus acls needed`` prints
 _KEY_SET = "token-keys.json"
@@ -220,7 +220,7 @@ class SecuredCluster(LocalCluster):
         if processes.recall(self._token_pid):
             return
         command = [
-            *(sys.executable, "-m", "replication.adapters.secured.token_server"),
+            *(sys.executable, "-m", "replication.adapters.local_secured.token_server"),
             *(str(self.folder), str(self.token_port), str(self.token_life_s)),
         ]
         server = processes.spawn(command, self.home / "token-server.log")

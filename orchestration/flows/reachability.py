@@ -68,6 +68,6 @@ def _clusters(flows: Iterable[Flow], *, sources: bool) -> Iterator[tuple[str, Ma
 
 
 def _silent(clusters: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-    from replication.adapters.answers import silent_clusters  # noqa: PLC0415 - 0.2 s, on first use
+    from replication.adapters.reachability import silent_clusters  # noqa: PLC0415 - 0.2 s, on first use
 
     return silent_clusters(clusters)

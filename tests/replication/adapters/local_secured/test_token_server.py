@@ -15,9 +15,9 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
 from replication.adapters.auth.oauth import ClientCredentials, TokenProvider
-from replication.adapters.secured.secret_file import read_secrets, write_secrets
-from replication.adapters.secured.token_server import TOKEN_KEY, TokenServer
-from replication.adapters.secured.tokens import new_token_key
+from replication.adapters.local_secured.secret_file import read_secrets, write_secrets
+from replication.adapters.local_secured.token_server import TOKEN_KEY, TokenServer
+from replication.adapters.local_secured.tokens import new_token_key
 from replication.errors import ConfigError
 
 KEY = new_token_key()

@@ -9,8 +9,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from replication.adapters.auth.key_stores import key_store, trust_store
-from replication.adapters.secured.authority import authority_of, new_authority
-from replication.adapters.secured.store_files import TYPES, write_key_store, write_trust_store
+from replication.adapters.local_secured.authority import authority_of, new_authority
+from replication.adapters.local_secured.store_files import TYPES, write_key_store, write_trust_store
 from replication.errors import ConfigError
 
 AUTHORITY = new_authority("authority of tests")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from cryptography import x509
 
-    from replication.adapters.secured.authority import Identity
+    from replication.adapters.local_secured.authority import Identity
 
 TYPES = {".jks": "JKS", ".p12": "PKCS12", ".pem": "PEM"}  # by the end of a file's name
 

@@ -8,9 +8,8 @@
     lead to
 ``secured_cluster``: A cluster on this machine whose clients log in, and its files
 ``store_files``: Trust stores and key stores as JKS, PKCS12 and PEM files
-``token_server``: A token end-point for OAuth's client credentials: ``python -m
-    replication.adapters.secured.token_server``
-``tokens``: Signed tokens of users, and the key that brokers check them with
+``token_server``: A token end-point for OAuth's client credentials, for clusters on this machine
+``tokens``: Signed tokens of users (JWT, RS256), and the key that brokers check them with (JWKS)
 
 May import: the core; of the adapters admin, auth and local.
 """

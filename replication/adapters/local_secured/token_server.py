@@ -1,7 +1,7 @@
 """A token end-point for OAuth's client credentials, for clusters on this machine.
 
-``python -m replication.adapters.secured.token_server FOLDER PORT LIFE_S`` serves until it is ended.
-The folder holds the key that signs tokens and the secrets of users, which are read for each
+``python -m replication.adapters.local_secured.token_server FOLDER PORT LIFE_S`` serves until it is
+ended. The folder holds the key that signs tokens and the secrets of users, which are read for each
 request.
 """
 
@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
 from replication.adapters.local.broker_config import HOST
-from replication.adapters.secured.secret_file import read_secrets
-from replication.adapters.secured.tokens import token_key_of
+from replication.adapters.local_secured.secret_file import read_secrets
+from replication.adapters.local_secured.tokens import token_key_of
 
 if TYPE_CHECKING:
-    from replication.adapters.secured.tokens import TokenKey
+    from replication.adapters.local_secured.tokens import TokenKey
 
 TOKEN_KEY = "token-key.pem"  # noqa: S105 -- a file's name
 _LARGEST = 64 << 10  # bytes of a request

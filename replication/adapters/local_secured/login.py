@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from replication.adapters.secured.listeners import OAUTH_MODULE, PROTOCOLS, SCRAM_MODULE, Security
-from replication.adapters.secured.secret_file import STORES, placeholder
-from replication.adapters.secured.store_files import TYPES
+from replication.adapters.local_secured.listeners import (
+    OAUTH_MODULE,
+    PROTOCOLS,
+    SCRAM_MODULE,
+    Security,
+)
+from replication.adapters.local_secured.secret_file import STORES, placeholder
+from replication.adapters.local_secured.store_files import TYPES
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,4 +1,4 @@
-"""Where a transform of a partition begins: at its anchor, at ``copy.start``, or not yet."""
+"""Where the transform of a partition begins: at its anchor, at ``copy.start``, or not yet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which settings without effect promise something that Isthmus does not do: warnings, not notes.
+"""Which ignored settings ask for something that Isthmus does not do: a warning, not a note.
 
 The others have the same effect, or a stronger one, or tune a part that does not exist here.
 """

@@ -14,7 +14,7 @@ from support.network.broken_servers import (
     keeps_quiet,
 )
 
-from replication.adapters.answers import silent_clusters
+from replication.adapters.reachability import silent_clusters
 
 
 def client(*ports: int) -> dict[str, str]:

@@ -20,7 +20,7 @@ from replication.config.file.providers import (
 from replication.config.file.sasl import SASL_MECHANISMS
 from replication.config.keys import client_keys
 from replication.config.keys.connection_keys import is_secret
-from replication.config.keys.judge import client_name, lookup
+from replication.config.keys.key_status import client_name, lookup
 from replication.config.keys.mm2_keys import KnownKey
 from replication.config.keys.own_keys import TOPIC_CONFIG
 from replication.config.keys.scopes import split_key
