@@ -7,6 +7,8 @@
 ``kafka_acls``: Converts ACLs between the client library's classes and ours
 ``kafka_admin``: A cluster's topics, configs and offsets, read and changed with confluent-kafka
 ``kafka_errors``: Translates the client library's errors into ours
+``partition_leaders``: Which partitions have a leader as far as an admin client knows: it is asked
+    about no others
 ``planned_cluster``: A cluster client for repeated planning, which lists topics in the cheapest way
 ``topic_descriptions``: Converts topics and their configs between the client library's classes and
     ours

@@ -7,6 +7,7 @@ answer of another cluster than the right one is used.
 from __future__ import annotations
 
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from confluent_kafka import KafkaError, KafkaException
@@ -14,17 +15,19 @@ from confluent_kafka.admin import AdminClient
 
 from replication.adapters.admin.first_login import require_login
 from replication.adapters.admin.kafka_errors import ReportedErrors, our_errors, quiet
+from replication.adapters.admin.partition_leaders import PartitionLeaders
 from replication.adapters.auth.client_settings import RenewedClient, explained
 from replication.adapters.auth.reached_clusters import reached_by
 from replication.errors import WrongCluster
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
     from concurrent.futures import Future
 
     from confluent_kafka.admin import ClusterMetadata, DescribeClusterResult
 
     from replication.client.cluster_ids import Verify
+    from replication.model import TopicPartition
 
 Answer = TypeVar("Answer")
 _NOTICE_S = 2.0  # after which a call that is not answered looks whether the login is refused
@@ -65,11 +68,11 @@ class CheckedClient:
         self._reads_any = reads_any
         self._complaints = ReportedErrors()
         self._clients = RenewedClient(settings, self._connected, is_refused=self._complaints.refuse)
-        self._informed = False  # the client knows a topic
+        self._leaders = PartitionLeaders()
 
     def _connected(self, client: Mapping[str, Any]) -> AdminClient:
         require_login(self._settings)
-        self._informed = False
+        self._leaders.forget()
         # Else a question about a topic that is not there would make the broker create it.
         return AdminClient({**quiet(client, self._complaints), "allow.auto.create.topics": False})
 
@@ -180,12 +183,8 @@ class CheckedClient:
                 elif code not in _ABSENT:
                     raise
 
-    def await_metadata(self, client: AdminClient, topic: str) -> None:
-        """Wait until the client knows a topic, once.
-
-        Else it searches for the leaders, and a search that comes while it changes from the
-        bootstrap connection to the broker's own is lost and repeated 3 s later (librdkafka 2.16).
-        """
-        if not self._informed:
-            self.metadata(client, topic)
-            self._informed = True
+    def led(
+        self, client: AdminClient, partitions: Collection[TopicPartition], *, anew: bool = False
+    ) -> list[TopicPartition]:
+        """Return the partitions that have a leader; ``anew``: what is known of it was wrong."""
+        return self._leaders.of(partitions, partial(self.metadata, client), anew=anew)

@@ -11,7 +11,7 @@ from confluent_kafka.admin import OffsetSpec
 from replication.model import TopicPartition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from confluent_kafka.admin import AdminClient
 
@@ -26,30 +26,32 @@ def end_offsets(
 ) -> dict[TopicPartition, int]:
     """Return the readable end (last stable offset) of each partition that has a leader.
 
-    Once the client has seen a partition without a leader it keeps to that for minutes, so
-    a missing one makes it refresh its metadata.
+    Raises ClusterUnavailable, ClusterRejected. The client is only asked about those that it knows a
+    leader of, see PartitionLeaders; where an answer lacks one it learns of the leaders again.
     """
-    latest = OffsetSpec.latest()  # type: ignore[no-untyped-call] # missing in the stubs
-    specs = {ClientPartition(*each): latest for each in partitions}
-    if not specs:
+    wanted = [*partitions]
+    if not wanted:
         return {}
     with asked.doing("reading end offsets") as client:
-        asked.await_metadata(client, next(iter(specs)).topic)
+        led = asked.led(client, wanted)
         try:
-            found = _list_offsets(asked, client, specs)
+            found = _list_offsets(asked, client, led)
         except KafkaException as error:
             if error.args[0].code() not in _STALE:
                 raise
             found = {}
-        if len(found) < len(specs):
-            asked.metadata(client)  # renews what it knows
-            found = _list_offsets(asked, client, specs)
+        if len(found) < len(led):
+            found = _list_offsets(asked, client, asked.led(client, wanted, anew=True))
         return found
 
 
 def _list_offsets(
-    asked: CheckedClient, client: AdminClient, specs: dict[ClientPartition, OffsetSpec]
+    asked: CheckedClient, client: AdminClient, partitions: Collection[TopicPartition]
 ) -> dict[TopicPartition, int]:
+    if not partitions:
+        return {}
+    latest = OffsetSpec.latest()  # type: ignore[no-untyped-call] # missing in the stubs
+    specs = {ClientPartition(*each): latest for each in partitions}
     answers = client.list_offsets(
         specs,
         isolation_level=IsolationLevel.READ_COMMITTED,

@@ -147,6 +147,31 @@ def test_end_offsets_leave_out_what_is_not_there(admin, source_cluster, topic_na
     assert admin.end_offsets([]) == {}
 
 
+def test_the_client_is_asked_about_no_partition_whose_leader_it_does_not_know(
+    source_cluster, topic_name, monkeypatch
+):
+    """Its search for leaders may end the process: see ``partition_leaders``."""
+    here = source_cluster.bootstrap_servers
+    topic, later, asked = create_topic(here, topic_name(), 2), topic_name(), []
+    listed = AdminClient.list_offsets
+
+    def listed_offsets(client, specs, **options):
+        asked.extend((each.topic, each.partition) for each in specs)
+        return listed(client, specs, **options)
+
+    monkeypatch.setattr(AdminClient, "list_offsets", listed_offsets)
+    fresh = KafkaAdmin({"bootstrap.servers": here})
+    wanted = [TopicPartition(topic, 0), TopicPartition(topic, 7), TopicPartition(later, 0)]
+    for _ in range(2):
+        assert fresh.end_offsets(wanted) == {wanted[0]: 0}
+    assert fresh.end_offsets(wanted[2:]) == {}
+    assert asked == [(topic, 0)] * 2
+    create_topic(here, later)
+    asked.clear()
+    assert fresh.end_offsets(wanted[2:]) == {wanted[2]: 0}
+    assert asked == [(later, 0)]
+
+
 def test_the_readable_end_stops_before_an_open_transaction(admin, source_cluster, topic_name):
     topic = create_topic(source_cluster.bootstrap_servers, topic_name())
     producer = Producer(

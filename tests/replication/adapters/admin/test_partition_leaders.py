@@ -1,0 +1,68 @@
+"""Which partitions an admin client is asked about."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from replication.adapters.admin import partition_leaders
+from replication.adapters.admin.partition_leaders import PartitionLeaders
+from replication.model import TopicPartition
+
+ZERO, ONE = TopicPartition("t", 0), TopicPartition("t", 1)
+OTHER = TopicPartition("u", 0)
+
+
+class Metadata:
+    """What a client is told: leaders by partition; ``asked`` lists the topics of each question."""
+
+    def __init__(self, **leaders: list[int]) -> None:
+        self.leaders, self.asked = leaders, []
+
+    def __call__(self, *topics: str) -> SimpleNamespace:
+        self.asked.append(topics)
+        infos = {
+            topic: SimpleNamespace(
+                partitions={n: SimpleNamespace(leader=each) for n, each in enumerate(found)}
+            )
+            for topic, found in self.leaders.items()
+        }
+        return SimpleNamespace(topics=infos, brokers={1: None})
+
+
+@pytest.fixture
+def leaders():
+    return PartitionLeaders()
+
+
+def test_partitions_without_a_leader_or_with_one_that_is_down_are_left_out(leaders):
+    told = Metadata(t=[1, -1, 2])
+    assert leaders.of([ZERO, ONE, TopicPartition("t", 2), OTHER], told) == [ZERO]
+
+
+def test_what_is_known_is_not_asked_again_for_a_while(leaders, monkeypatch):
+    told = Metadata(t=[1, 1])
+    for _ in range(3):
+        assert leaders.of([ZERO, ONE], told) == [ZERO, ONE]
+    assert told.asked == [("t",)]
+    now = partition_leaders.time.monotonic()
+    monkeypatch.setattr(partition_leaders.time, "monotonic", lambda: now + 31)
+    leaders.of([ZERO], told)
+    assert len(told.asked) == 2
+
+
+def test_a_partition_that_is_not_known_is_asked_about_each_time(leaders):
+    told = Metadata(t=[1])
+    for _ in range(2):
+        assert leaders.of([ZERO, OTHER], told) == [ZERO]
+    assert told.asked == [(), ()], "all topics, as it is about several"
+
+
+def test_what_was_wrong_is_learnt_anew_and_another_client_knows_nothing(leaders):
+    assert leaders.of([ZERO], Metadata(t=[1])) == [ZERO]
+    assert leaders.of([ZERO], told := Metadata(t=[-1]), anew=True) == []
+    leaders.of([ZERO], told := Metadata(t=[1]))
+    leaders.forget()
+    leaders.of([ZERO], told)
+    assert len(told.asked) == 2
