@@ -48,7 +48,9 @@ def test_after_a_merge_every_record_of_either_side_is_once_on_both(returned):
     plan = returned.run("failback", "--dry-run")
     assert plan.lines[-1] == "nothing was changed"
     for step in STEPS:
-        if step == "switch over":  # both have copied all
+        if step == "switch over":  # the drain began, and was killed
+            returned.out.wait_copied()
+            returned.back.wait_copied()
             returned.commit("end", returned.ends(returned.out.to))
         returned.killed_at(step, "--export", str(export))
     ended = returned.run("failback", *QUICK, "-o", "json")
