@@ -94,9 +94,10 @@ class EpochTimer:
         spec = self.spec
         match record:
             case FlowStatus(flow=spec.flow) if record.generation > spec.generation:
-                raise FlowTaken(
-                    f"{spec.flow}: the driver on {record.host} (process {record.pid}) took over"
-                )
+                who = f"the driver on {record.host} (process {record.pid})"
+                if not record.pid:  # an operator, who fails over
+                    who = record.host
+                raise FlowTaken(f"{spec.flow}: {who} took over")
             case Control(flow=spec.flow, generation=spec.generation):
                 if record.end_epoch >= spec.epoch:
                     (self.end if record.last else self.end_epoch)()
