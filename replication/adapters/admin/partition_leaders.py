@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from confluent_kafka.admin import ClusterMetadata
 
 _TRUSTED_S = 30.0  # the client keeps what it has learnt for 15 minutes
+_SINGLY = 10  # topics that are asked about one by one: all of a cluster may be thousands
 
 
 class PartitionLeaders:
@@ -44,9 +45,10 @@ class PartitionLeaders:
         ``anew`` says that what is known was wrong.
         """
         now = time.monotonic()
-        if anew or any(self._until.get(each, 0.0) < now for each in partitions):
-            topics = {each.topic for each in partitions}
-            self._learn(ask(*(topics if len(topics) == 1 else ())), topics, now + _TRUSTED_S)
+        new = {e.topic for e in partitions if anew or self._until.get(e, 0.0) < now}
+        for topics in [{each} for each in sorted(new)] if len(new) <= _SINGLY else [new]:
+            answer = ask(*topics) if len(topics) == 1 else ask()
+            self._learn(answer, topics, now + _TRUSTED_S)
         return [each for each in partitions if self._until.get(each, 0.0) >= now]
 
     def _learn(self, found: ClusterMetadata, topics: Collection[str], until: float) -> None:

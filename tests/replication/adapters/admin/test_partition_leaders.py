@@ -56,7 +56,14 @@ def test_a_partition_that_is_not_known_is_asked_about_each_time(leaders):
     told = Metadata(t=[1])
     for _ in range(2):
         assert leaders.of([ZERO, OTHER], told) == [ZERO]
-    assert told.asked == [(), ()], "all topics, as it is about several"
+    assert told.asked == [("t",), ("u",), ("u",)]
+
+
+def test_of_many_topics_all_are_asked_about_at_once(leaders):
+    many = [TopicPartition(f"t{n}", 0) for n in range(11)]
+    told = Metadata(**{each.topic: [1] for each in many})
+    assert leaders.of(many, told) == many
+    assert told.asked == [()]
 
 
 def test_what_was_wrong_is_learnt_anew_and_another_client_knows_nothing(leaders):
