@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import dagster as dg
 
 from orchestration.flows.clusters import KafkaClusters
+from orchestration.flows.observation.flow_reader import look_here
 from orchestration.flows.observation.lag_watch import LagWatch
-from orchestration.flows.observation.observe import look_here
 from orchestration.flows.observation.time_limit import in_time
 from orchestration.services.home import Home
 from orchestration.services.launcher import Launcher

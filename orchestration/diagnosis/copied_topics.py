@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from orchestration.diagnosis.topics import BROKER_NAMES, RETENTION, CopiedTopic
 from orchestration.flows.clusters import KafkaClusters
-from orchestration.flows.observation.observe import look_at
+from orchestration.flows.observation.flow_reader import look_at
 from replication.adapters.probes.cluster_probe import ClusterProbe
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from orchestration.drill.canary_topic import CanaryTopic, SteadyWriter
 from orchestration.failback.failback import Failback
 from orchestration.flows.intents import write_intent
 from orchestration.flows.observation.clock import now_ms
-from orchestration.flows.observation.observe import look_at
+from orchestration.flows.observation.flow_reader import look_at
 from orchestration.recovery.failover import Failover
 from orchestration.recovery.flow_operation import opened
 from replication.errors import ClusterRejected

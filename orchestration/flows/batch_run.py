@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from orchestration.flows.observation.observe import look_here
+from orchestration.flows.observation.flow_reader import look_here
 from replication.errors import ClusterRejected, ClusterUnavailable, FlowTaken
 from replication.model import Desired, FlowState, TopicPartition
 from replication.supervision.batch_run import copied_records

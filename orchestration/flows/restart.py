@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from orchestration.flows.intents import write_intent
-from orchestration.flows.observation.observe import look_here
+from orchestration.flows.observation.flow_reader import look_here
 from replication.errors import ClusterRejected, ClusterUnavailable, EnvironmentProblem
 from replication.model import Desired, FlowState
 from replication.supervision.health import has_driver, is_alive

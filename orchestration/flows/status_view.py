@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from orchestration.flows.clusters import KafkaClusters
 from orchestration.flows.observation.clock import now_ms
+from orchestration.flows.observation.flow_reader import look_here
 from orchestration.flows.observation.lag_watch import LagWatch
-from orchestration.flows.observation.observe import look_here
 from orchestration.flows.observation.time_limit import in_time
 from orchestration.flows.reachability import Answers
 from replication.config.changes import is_same

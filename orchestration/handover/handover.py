@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from orchestration.flows.intents import write_intent
 from orchestration.flows.observation.clock import now_ms
-from orchestration.flows.observation.observe import look_at
+from orchestration.flows.observation.flow_reader import look_at
 from orchestration.handover.mm2_snapshot import Mm2Activity, Mm2Snapshot
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.auth.client_config import to_librdkafka

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from orchestration.flows.observation.observe import look_at
+from orchestration.flows.observation.flow_reader import look_at
 from orchestration.recovery.flow_operation import FlowOperation
 from orchestration.recovery.group_actions import group_actions, on_target
 from orchestration.recovery.report import FailoverReport

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from orchestration.flows.observation.observe import look_at
+from orchestration.flows.observation.flow_reader import look_at
 from orchestration.recovery.flow_operation import FlowOperation, require_committed
 from orchestration.switchover.home_positions import opened_home
 from orchestration.switchover.readiness import halted_by_denial, problems

@@ -23,9 +23,9 @@ from replication.config.sections.clients import CLIENT_PREFIXES, cluster_client,
 from replication.config.sections.flow_sections import read_copying, read_selection
 from replication.config.sections.metrics import read_metrics
 from replication.config.sections.mm2_settings import read_mm2
-from replication.config.sections.naming import read_naming
-from replication.config.sections.reading import Reader, Setting
+from replication.config.sections.naming_section import read_naming
 from replication.config.sections.schema_registry import read_registry
+from replication.config.sections.section_reader import Reader, Setting
 from replication.config.sections.task_settings import read_acls, read_configs, read_groups
 from replication.config.sections.top_settings import (
     read_alerts,

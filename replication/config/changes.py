@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from replication.config.load import Loaded
-    from replication.config.sections.reading import Setting
+    from replication.config.sections.section_reader import Setting
     from replication.settings.config import Config
 
     Values = Mapping[str, str]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from replication.config.sections.reading import Setting
+    from replication.config.sections.section_reader import Setting
     from replication.settings.config import Config
 
 

@@ -16,14 +16,14 @@ from replication.config.file.findings import Finding, Severity, errors
 from replication.config.file.properties import as_written
 from replication.config.load import Loaded, examine
 from replication.config.sections.clients import CLIENT_PREFIXES
-from replication.config.sections.reading import DEFAULT
+from replication.config.sections.section_reader import DEFAULT
 from replication.errors import ConfigError
 from replication.naming.topic_namer import rule_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from replication.config.sections.reading import Setting
+    from replication.config.sections.section_reader import Setting
     from replication.settings.flow_settings import Flow
 
 _STYLE = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "dim"}

@@ -17,7 +17,7 @@ from orchestration.flows.clusters import KafkaClusters, read_config
 from orchestration.flows.intents import signature
 from orchestration.flows.names import require_name
 from orchestration.flows.observation.clock import now_ms
-from orchestration.flows.observation.observe import look_at
+from orchestration.flows.observation.flow_reader import look_at
 from orchestration.flows.reachability import answering_flows
 from replication.errors import ClusterUnavailable
 from replication.model import ABSENT, FlowState, PartitionState

@@ -5,9 +5,10 @@
 ``clock``: The clock of stored records
 ``flow_look``: What one look at a flow found, and what follows: health, lag, what a failover would
     lose
+``flow_reader``: Reads a flow's desired state, driver status, anchors and end offsets from its
+    clusters
 ``flow_records``: Picks from a flow's stored records those of one kind, in a fixed order
 ``lag_watch``: Computes the lag of flows from one look to the next
-``observe``: Reads a flow's desired state, driver status, anchors and end offsets from its clusters
 ``time_limit``: Runs the same work on many things at once, and waits only so long
 
 May import: only ``replication``.

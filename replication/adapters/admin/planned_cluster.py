@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.auth.client_config import to_librdkafka
-from replication.adapters.wire.topic_listing import TopicListing
+from replication.adapters.wire.topic_list import TopicList
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +28,7 @@ class PlannedCluster(KafkaAdmin):
         super().__init__(to_librdkafka(properties), verify=verify)
         if name:
             self._checked.address = f"{name} ({self._checked.address})"
-        self._listing = TopicListing(properties, "isthmus-topics", verify, self._checked.address)
+        self._listing = TopicList(properties, "isthmus-topics", verify, self._checked.address)
         # At the latest when the process ends; a process that lives for months makes many of these.
         self.close = weakref.finalize(self, self._listing.close)
 

@@ -15,7 +15,7 @@ from kafka.protocol.admin import (
 from kafka.protocol.consumer import ListOffsetsRequest
 from kafka.protocol.metadata import MetadataRequest
 
-from replication.adapters.wire.framing import CONSUMER_REPLICA_ID
+from replication.adapters.wire.fetch_produce_codec import CONSUMER_REPLICA_ID
 from replication.client.cluster_facts import LogDir, Quota
 from replication.model import NO_LEADER_EPOCH
 

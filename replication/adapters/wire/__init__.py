@@ -2,11 +2,11 @@
 
 ``api_messages``: kafka-python's requests as frames, and their responses as it decodes them
 ``batched_requests``: Batches the requests of one iteration of the event loop into a single one
-``connection``: The connections to the brokers of one cluster, and the requests that go over them
 ``coordination``: Requests to transaction coordinators: producer ids, adding partitions, ending
     transactions
+``fetch_produce_codec``: Encodes Fetch and Produce requests and decodes their responses, without
+    copying records
 ``fetches``: Sends Fetch requests to brokers, opening a connection first where there is none
-``framing``: Encodes Fetch and Produce requests and decodes their responses, without copying records
 ``group_codec``: Converts consumer group offsets between kafka-python's messages and our values
 ``groups``: Consumer groups of one cluster: list them, count members, read and commit offsets in
     bulk
@@ -14,8 +14,9 @@
     of format 2
 ``network``: One cluster on one event loop: metadata, Fetch, Produce, offsets and transactions
 ``offsets``: Requests offsets by timestamp: one ListOffsets per leader, however many partitions
-``topic_listing``: Lists all topics of a cluster with their ids, in one Metadata request that is
-    cheap to decode
+``topic_list``: Lists all topics of a cluster with their ids, in one Metadata request that is cheap
+    to decode
+``connection``: The connections to the brokers of one cluster, and the requests that go over them
 
 May import: ``replication.adapters.auth`` and the core.
 """

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
-from replication.adapters.wire.framing import MALFORMED
+from replication.adapters.wire.fetch_produce_codec import MALFORMED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,7 +6,7 @@ import asyncio
 import functools
 from typing import TYPE_CHECKING
 
-from replication.adapters.wire import framing
+from replication.adapters.wire import fetch_produce_codec
 from replication.adapters.wire.connection.open_connection import NO_VERSION
 from replication.adapters.wire.connection.requests import CALL_S, Framed, malformed, settle
 from replication.client.error_codes import ErrorCode
@@ -60,10 +60,11 @@ class PendingFetch:
             self.on_response(None, SessionLost(f"fetching from {channel.where}: cancelled"))
             return
         version = min(
-            _MAX_VERSION, channel.connection.versions.get(framing.FETCH, NO_VERSION).highest
+            _MAX_VERSION,
+            channel.connection.versions.get(fetch_produce_codec.FETCH, NO_VERSION).highest,
         )
-        body = framing.fetch_request(self.entries, self.options, version)
-        request = Framed(framing.FETCH, version, [body], self.into)
+        body = fetch_produce_codec.fetch_request(self.entries, self.options, version)
+        request = Framed(fetch_produce_codec.FETCH, version, [body], self.into)
         timeout_s = CALL_S + self.options.max_wait_ms / 1000
         lines.requests.send(
             channel, request, functools.partial(self._take, lines, channel), timeout_s
@@ -82,9 +83,9 @@ class PendingFetch:
             )
             return
         try:
-            lines.requests.throttle(channel, framing.fetch_throttle_ms(frame))
-            error, number, found = framing.fetch_response(frame)
-        except framing.MALFORMED as damage:
+            lines.requests.throttle(channel, fetch_produce_codec.fetch_throttle_ms(frame))
+            error, number, found = fetch_produce_codec.fetch_response(frame)
+        except fetch_produce_codec.MALFORMED as damage:
             self.on_response(None, malformed(channel, damage))
             return
         if error:

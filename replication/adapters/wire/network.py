@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kafka.protocol.metadata import MetadataRequest
 
 from replication.adapters.auth.client_config import to_kafka_python
-from replication.adapters.wire import framing
+from replication.adapters.wire import fetch_produce_codec
 from replication.adapters.wire.connection.connections import BrokerConnections
 from replication.adapters.wire.connection.requests import CALL_S, Framed, malformed
 from replication.adapters.wire.coordination import Coordination
@@ -166,14 +166,16 @@ class WireNetwork:
 
         def on_frame(frame: memoryview | None, error: Exception | None) -> None:
             try:
-                acks, throttled_ms = (None, 0) if frame is None else framing.produce_response(frame)
+                acks, throttled_ms = (
+                    (None, 0) if frame is None else fetch_produce_codec.produce_response(frame)
+                )
                 self._connections.requests.throttle(channel, throttled_ms)
-            except framing.MALFORMED as damage:
+            except fetch_produce_codec.MALFORMED as damage:
                 acks, error = None, malformed(channel, damage)
             on_response(acks, error)
 
-        buffers = framing.produce_request(batches, int(CALL_S * 1000), transactional_id)
-        request = Framed(framing.PRODUCE, _PRODUCE_VERSION, buffers)
+        buffers = fetch_produce_codec.produce_request(batches, int(CALL_S * 1000), transactional_id)
+        request = Framed(fetch_produce_codec.PRODUCE, _PRODUCE_VERSION, buffers)
         self._connections.requests.send(channel, request, on_frame, 2 * CALL_S)
 
     async def offset_at(self, partition: TopicPartition, timestamp: int) -> int:

@@ -9,7 +9,7 @@ from kafka.protocol.consumer import ListOffsetsRequest
 
 from replication.adapters.wire.batched_requests import BatchedRequests
 from replication.adapters.wire.connection.retries import TRY_AGAIN, attempts
-from replication.adapters.wire.framing import CONSUMER_REPLICA_ID
+from replication.adapters.wire.fetch_produce_codec import CONSUMER_REPLICA_ID
 from replication.client.error_codes import ErrorCode
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import EARLIEST_LOCAL_TIMESTAMP, NO_LEADER_EPOCH, UNKNOWN_OFFSET

@@ -6,14 +6,15 @@
 ``metrics``: Builds the section of the metrics, and checks before a start that its keys fit together
 ``mm2_settings``: Builds the settings of MirrorMaker 2's heartbeats, checkpoints, offset syncs and
     state
-``naming``: Reads the naming settings of a flow: policy, rename rule, map file and merged topics
-``reading``: Reads sections of the settings and records which line set each value
-``renaming``: Reads and checks ``topics.rename.regex`` and ``topics.rename.replacement``
+``naming_section``: Reads the naming settings of a flow: policy, rename rule, map file and merged
+    topics
+``rename_rule``: Reads and checks ``topics.rename.regex`` and ``topics.rename.replacement``
+``schema_registry``: Reads how a flow reaches a schema registry; placeholders stay unresolved
+``section_reader``: Reads sections of the settings and records which line set each value
 ``task_settings``: Builds the settings of the periodic tasks of a flow: configs, ACLs and group
     offsets
 ``top_settings``: Builds the sections that belong to no flow: Spark, verification, alerts, what
     Dagster loads
-``schema_registry``: Reads how a flow reaches a schema registry; placeholders stay unresolved
 ``transforms``: Reads the transforms of a flow: ``transform.*``, and Connect's with their predicates
 
 May import: ``replication.config.keys``, ``replication.config.file`` and what is below them.

@@ -12,7 +12,7 @@ from replication.settings.setting_key import Level
 
 if TYPE_CHECKING:
     from replication.config.file.findings import Notes
-    from replication.config.sections.reading import Reader
+    from replication.config.sections.section_reader import Reader
 
 
 def read_selection(read: Reader, notes: Notes) -> Selection:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from replication.config.file.findings import Notes
     from replication.config.file.properties import Value
     from replication.config.keys.value_checks import ParsedFile
-    from replication.config.sections.reading import Reader
+    from replication.config.sections.section_reader import Reader
 
 _ENDPOINT = "metrics.otlp.endpoint"
 _HEADERS = "metrics.otlp.headers"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from replication.config.file.properties import Value
     from replication.config.sections.flows import Pair
-    from replication.config.sections.reading import Reader
+    from replication.config.sections.section_reader import Reader
 
 _HEARTBEATS = "emit.heartbeats.enabled"
 

@@ -13,7 +13,7 @@ from replication.settings.flow_settings import Flow
 if TYPE_CHECKING:
     from replication.config.file.findings import Notes
     from replication.config.keys.value_checks import ParsedFile
-    from replication.config.sections.reading import Reader
+    from replication.config.sections.section_reader import Reader
 
 _PREFIX = "schema.registry."
 

@@ -12,7 +12,7 @@ from replication.settings.topic_settings import AclSync, ConfigSync
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from replication.config.sections.reading import Reader
+    from replication.config.sections.section_reader import Reader
 
 NEVER = timedelta(0)
 LEAST = timedelta(milliseconds=100)  # between two rounds of anything

@@ -15,7 +15,7 @@ from replication.settings.file_settings import (
 if TYPE_CHECKING:
     from replication.config.file.findings import Notes
     from replication.config.keys.value_checks import ParsedFile
-    from replication.config.sections.reading import Reader
+    from replication.config.sections.section_reader import Reader
 
 _CONF = "spark.conf."
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from replication.config.file.findings import Notes
     from replication.config.file.properties import Value
-    from replication.config.sections.reading import Reader
+    from replication.config.sections.section_reader import Reader
 
 _ALL = ".*"
 _SQL = ("where", "select", "route")

@@ -7,19 +7,19 @@
     read
 ``content_position``: Finds the copy position by content, where a log no longer has what counting
     needs, or no anchor
-``counting``: Count what was copied before a crash: our records on the target up to our fence
-    markers
 ``fencing_probe``: Fencing probe: does the target accept plain appends and fence old epochs
     (invariants A and B)
-``placement``: Where copying of a partition begins before it is taken over, or why it waits
+``own_record_count``: Count what was copied before a crash: our records on the target up to our
+    fence markers
 ``point_log``: Store the offset points of partitions, before an anchor names them
 ``producer_ids``: Producer ids of a unit: one producer per replication path of the records that it
     appends
 ``source_scan``: Reads the source from an anchor on without copying: to find the position that a
     copy had
+``takeover``: Takeover: claims partitions, fences their former appenders and finds the copy position
 ``target_registry``: The target's registry of producer ids as one unit knows it, and its second copy
     (F)
-``takeover``: Takeover: claims partitions, fences their former appenders and finds the copy position
+``placement``: Where copying of a partition begins before it is taken over, or why it waits
 
 May import: ``replication.copier.partition`` and what is below ``replication.copier``.
 """

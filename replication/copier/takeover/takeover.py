@@ -25,7 +25,7 @@ from replication.copier.partition.position import claim, missing_appenders, outr
 from replication.copier.takeover.at_least_once import back_to_anchors, cannot_count, ends_of
 from replication.copier.takeover.claims import begin, begin_at, claim_of, is_committed, is_mine
 from replication.copier.takeover.content_position import set_position, without_anchor_range
-from replication.copier.takeover.counting import (
+from replication.copier.takeover.own_record_count import (
     appenders_of,
     count_own,
     unfenced_ids,

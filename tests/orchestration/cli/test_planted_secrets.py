@@ -22,7 +22,7 @@ from support.security.certificate_stores import identity, write_jks, write_pkcs1
 from support.security.planted_secrets import MARK, in_arguments, in_bytes, in_files, in_topics
 
 from replication.config import kept_lines, normalise
-from replication.config.sections import reading
+from replication.config.sections import section_reader
 from replication.model import TopicPartition
 
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule required"
@@ -192,14 +192,16 @@ def test_where_the_secrets_are_they_are_found(planted):
 
 
 def test_a_product_that_masks_nothing_is_noticed(isthmus, planted, monkeypatch):
-    for module in (reading, normalise, kept_lines):
+    for module in (section_reader, normalise, kept_lines):
         monkeypatch.setattr(module, "masked", lambda _, text: text)
     assert in_bytes(isthmus("check FILE -o json", planted[0]))
 
 
 def test_a_secret_in_the_log_is_noticed(isthmus, planted, monkeypatch):
     monkeypatch.setattr(
-        reading, "masked", lambda key, text: logging.getLogger("x").info(text) or f"{key}: hidden"
+        section_reader,
+        "masked",
+        lambda key, text: logging.getLogger("x").info(text) or f"{key}: hidden",
     )
     assert in_bytes(isthmus("check FILE", planted[0]))
 

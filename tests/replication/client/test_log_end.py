@@ -9,7 +9,7 @@ from support.copier.partition_copies import a_partition, a_start
 from support.copier.two_clusters import HERE, TwoClusters
 from support.fakes.memory_network import MemoryCluster
 
-from replication.copier.takeover import counting
+from replication.copier.takeover import own_record_count
 from replication.model import PartitionState
 from replication.settings.state_policies import Policies
 
@@ -54,5 +54,5 @@ def test_bl_062_what_is_counted_after_a_crash_is_looked_for_again(end_offsets, s
     cluster = Lying(*end_offsets)
     partition.plan = partition.plan.__class__(HERE, HERE)
     passed: dict = {}
-    asyncio.run(counting._resolve_out_of_range(cluster, partition, 10, passed))
+    asyncio.run(own_record_count._resolve_out_of_range(cluster, partition, 10, passed))
     assert (partition.state, passed) == (state, {})

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orchestration.dagster.resources import Isthmus
+from orchestration.flows.observation.flow_reader import look_here
 from orchestration.flows.observation.lag_watch import LagWatch
-from orchestration.flows.observation.observe import look_here
 from orchestration.services.home import Home
 from replication.adapters.followed_file import Reading
 from replication.config.changes import fingerprint

@@ -13,6 +13,6 @@
 ``session``: When the SASL session of a connection ends, and when to open the next connection
     (KIP-368)
 
-May import: ``api_messages`` and ``framing`` of ``replication.adapters.wire``,
+May import: ``api_messages`` and ``fetch_produce_codec`` of ``replication.adapters.wire``,
 ``replication.adapters.auth`` and the core.
 """

@@ -7,7 +7,7 @@ import functools
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from replication.adapters.wire import api_messages, framing
+from replication.adapters.wire import api_messages, fetch_produce_codec
 from replication.adapters.wire.connection.open_connection import NO_VERSION
 from replication.errors import ClusterRejected, ClusterUnavailable
 
@@ -23,7 +23,7 @@ _LAST_CORRELATION = (1 << 31) - 1
 
 
 class Framed(NamedTuple):
-    """A request of ``framing``; its response is received into ``into``, if that is given."""
+    """A request in parts; its response is received into ``into``, if that is given."""
 
     key: int
     version: int
@@ -68,9 +68,11 @@ class Requests:
     def send(
         self, channel: Channel, request: Framed, on_response: OnResponse, timeout_s: float
     ) -> None:
-        """Send a request of ``framing``; ``on_response`` is called as ``Channel.request`` says."""
+        """Send a framed request; ``on_response`` is called as ``Channel.request`` says."""
         correlation = self._next_correlation()
-        head = framing.request_head(request.key, request.version, correlation, self._client_id)
+        head = fetch_produce_codec.request_head(
+            request.key, request.version, correlation, self._client_id
+        )
         size = len(head) + sum(map(len, request.body))
         buffers = [size.to_bytes(4, "big") + head, *request.body]
         matched = _matched(channel, correlation, on_response)

@@ -7,7 +7,7 @@ from support.fakes.fake_flows import World
 from support.flows.command import runner
 
 from orchestration.cli.flows import resolve as module
-from orchestration.flows.observation.observe import look_at
+from orchestration.flows.observation.flow_reader import look_at
 from orchestration.flows.reachability import Answers
 from replication.config.load import load_config
 from replication.model import PartitionState

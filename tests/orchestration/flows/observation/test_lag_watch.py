@@ -8,10 +8,10 @@ import pytest
 from support.fakes.fake_flows import World
 from support.settings.configs import a_config
 
-from orchestration.flows.observation import observe
+from orchestration.flows.observation import flow_reader
 from orchestration.flows.observation.clock import now_ms
+from orchestration.flows.observation.flow_reader import look_at
 from orchestration.flows.observation.lag_watch import LagWatch
-from orchestration.flows.observation.observe import look_at
 from replication.supervision.lag import evaluate_sla
 
 
@@ -22,7 +22,7 @@ def test_bl_229_lag_is_not_known_while_a_cluster_is_silent_and_counts_from_the_c
     world = World(a_config())
     world.copy(records=100, end=100, age_s=600)
     flow, watch, now = world.config.flows[0], LagWatch(), now_ms()
-    monkeypatch.setattr(observe, "now_ms", lambda: now)
+    monkeypatch.setattr(flow_reader, "now_ms", lambda: now)
     seen = watch.lag(look_at(flow, world))
     assert (seen.records, seen.seconds) == (0, 0.0)
     cut, silent = now, world.origin if side == "source" else world.target

@@ -12,7 +12,7 @@ from support.settings.configs import a_flow
 
 from chaos.proxy import Proxy
 from orchestration.flows.clusters import KafkaClusters
-from orchestration.flows.observation.observe import look_at
+from orchestration.flows.observation.flow_reader import look_at
 from replication.adapters.auth.reached_clusters import reached_by
 from replication.adapters.topics.anchor_reader import AnchorReader
 from replication.adapters.topics.internal_topics import InternalTopics

@@ -17,7 +17,7 @@ from support.network.fake_broker import FakeBroker, Hangup, Raw
 from support.records.record_batches import a_batch
 
 from replication.adapters.admin.planned_cluster import PlannedCluster
-from replication.adapters.wire import api_messages, connect, framing
+from replication.adapters.wire import api_messages, connect, fetch_produce_codec
 from replication.adapters.wire.connection import connections
 from replication.adapters.wire.connection.channel import Channel
 from replication.adapters.wire.connection.connections import BrokerConnections
@@ -152,15 +152,15 @@ def test_whatever_a_response_contains_decoding_it_raises_value_error_at_most(req
 
 @given(st.binary(max_size=300))
 def test_whatever_a_fetch_or_produce_response_contains_it_is_decoded_or_malformed(content):
-    for decode in (framing.fetch_response, framing.produce_response):
-        with contextlib.suppress(*framing.MALFORMED):
+    for decode in (fetch_produce_codec.fetch_response, fetch_produce_codec.produce_response):
+        with contextlib.suppress(*fetch_produce_codec.MALFORMED):
             decode(memoryview(content))
 
 
 def test_a_number_of_more_than_five_bytes_is_malformed():
     frame = memoryview(b"\xff" * 100_000)
     with pytest.raises(ValueError, match="a number of more than 32 bits"):
-        framing.read_uvarint(frame, 0)
+        fetch_produce_codec.read_uvarint(frame, 0)
 
 
 def with_channel(check) -> None:

@@ -9,7 +9,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from kafka.protocol.metadata import MetadataResponse
 
-from replication.adapters.wire.topic_listing import _after_partition, read_topics
+from replication.adapters.wire.topic_list import _after_partition, read_topics
 from replication.client.admin import TopicInfo
 
 Broker = MetadataResponse.MetadataResponseBroker

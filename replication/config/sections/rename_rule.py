@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from replication.config.file.findings import Notes
     from replication.config.sections.flows import Pair
-    from replication.config.sections.reading import Reader
+    from replication.config.sections.section_reader import Reader
 
 _CLUSTER_REFERENCE = re.compile(r"\$\{clusters\.([^}]*)\}")
 _REGEX, _REPLACEMENT = "topics.rename.regex", "topics.rename.replacement"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from replication.adapters.wire.topic_listing import TopicListing
+from replication.adapters.wire.topic_list import TopicList
 from replication.errors import ClusterUnavailable
 
 
 @pytest.fixture
 def listing(monkeypatch):
     """A listing of three brokers that notes whom it asks; ``silent`` ones do not answer."""
-    made = TopicListing({"bootstrap.servers": "a:9092"}, "test")
+    made = TopicList({"bootstrap.servers": "a:9092"}, "test")
     made.asked, made.silent = [], set()
 
     async def answer():

@@ -12,7 +12,7 @@ from replication.config.file.properties import Value
 from replication.config.keys.mm2_keys import POLICIES
 from replication.config.keys.section_keys import field_of
 from replication.config.keys.value_checks import located
-from replication.config.sections.renaming import read_rename
+from replication.config.sections.rename_rule import read_rename
 from replication.errors import ConfigError
 from replication.naming.checked_policy import CheckedPolicy, probe
 from replication.naming.custom_policy import PREFIX, load_policy
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from replication.config.file.findings import Notes
     from replication.config.sections.flows import Pair
-    from replication.config.sections.reading import Reader
+    from replication.config.sections.section_reader import Reader
 
 _LEGAL = re.compile(r"[A-Za-z0-9._-]*")
 _CLASS, _SEPARATOR = "replication.policy.class", "replication.policy.separator"

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from replication.adapters.auth.client_config import to_kafka_python
 from replication.adapters.wire.connection.connections import BrokerConnections
 from replication.adapters.wire.connection.requests import CALL_S, Framed, settle
-from replication.adapters.wire.framing import MALFORMED, read_uvarint, skip_tags
+from replication.adapters.wire.fetch_produce_codec import MALFORMED, read_uvarint, skip_tags
 from replication.client.admin import TopicInfo
 from replication.errors import ClusterRejected, ClusterUnavailable
 
@@ -35,7 +35,7 @@ _OPERATIONS = 4
 _TIMEOUT_S = 10.0
 
 
-class TopicListing:
+class TopicList:
     """Requests the topics of one cluster, over a connection that stays open.
 
     ``properties`` are Java client properties; errors show ``address``. Threads take turns. Raises

@@ -13,7 +13,7 @@ from support.fakes.fake_flows import World
 from support.settings.configs import a_config, a_flow
 
 from orchestration.flows.observation.clock import now_ms
-from orchestration.flows.observation.observe import look_at, look_here
+from orchestration.flows.observation.flow_reader import look_at, look_here
 from replication.model import ABSENT, Desired, PartitionState
 from replication.state import (
     AbsentTopic,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kafka.protocol.consumer import FetchRequest, FetchResponse
 from kafka.protocol.producer import ProduceRequest, ProduceResponse
 
-from replication.adapters.wire import framing
+from replication.adapters.wire import fetch_produce_codec
 from replication.client.fetch_session import FetchOptions, FetchSession
 from replication.client.fetch_values import FetchEntry
 from replication.client.network import Ack
@@ -50,7 +50,7 @@ options = st.builds(
 
 @given(entries, options, st.sampled_from(FETCH_VERSIONS))
 def test_a_fetch_request_says_what_was_asked(asked, limits, version):
-    body = framing.fetch_request(asked, limits, version)
+    body = fetch_produce_codec.fetch_request(asked, limits, version)
     decoded = FetchRequest.decode(body, version=version)
     assert (decoded.max_wait_ms, decoded.min_bytes, decoded.max_bytes) == (
         limits.max_wait_ms,
@@ -117,9 +117,12 @@ def framed(response, version: int) -> memoryview:
 
 @given(fetch_responses, st.sampled_from(FETCH_VERSIONS))
 def test_a_fetch_response_is_read_as_it_was_written(response, version):
-    error, session, found = framing.fetch_response(framed(response, version))
+    error, session, found = fetch_produce_codec.fetch_response(framed(response, version))
     assert (error, session) == (response.error_code, response.session_id)
-    assert framing.fetch_throttle_ms(framed(response, version)) == response.throttle_time_ms
+    assert (
+        fetch_produce_codec.fetch_throttle_ms(framed(response, version))
+        == response.throttle_time_ms
+    )
     wanted = [(t.topic_id.bytes, p) for t in response.responses for p in t.partitions]
     assert len(found) == len(wanted)
     for each, (topic_id, decoded) in zip(found, wanted, strict=True):
@@ -150,8 +153,8 @@ def test_a_fetch_response_that_is_cut_off_is_malformed_or_says_less(response, da
     whole = framed(response, 13)
     cut = whole[: data.draw(st.integers(0, len(whole) - 1))]
     try:
-        _, _, found = framing.fetch_response(cut)
-    except framing.MALFORMED:
+        _, _, found = fetch_produce_codec.fetch_response(cut)
+    except fetch_produce_codec.MALFORMED:
         return
     assert len(found) <= sum(len(topic.partitions) for topic in response.responses)
 
@@ -164,7 +167,7 @@ appends = st.dictionaries(
 @given(appends, st.integers(0, 60_000), st.sampled_from(PRODUCE_VERSIONS))
 def test_a_produce_request_carries_the_batches_where_they_lie(topics, timeout, version):
     batches = [(t, p, memoryview(b)) for t, listed in topics.items() for p, b in listed.items()]
-    producer_batches = framing.produce_request(batches, timeout)
+    producer_batches = fetch_produce_codec.produce_request(batches, timeout)
     decoded = ProduceRequest.decode(b"".join(producer_batches), version=version)
     assert (decoded.acks, decoded.timeout_ms, decoded.transactional_id) == (-1, timeout, None)
     assert [
@@ -215,7 +218,7 @@ produce_responses = st.builds(
 
 @given(produce_responses, st.sampled_from(PRODUCE_VERSIONS))
 def test_a_produce_response_is_read_as_it_was_written(response, version):
-    acks, throttled_ms = framing.produce_response(framed(response, version))
+    acks, throttled_ms = fetch_produce_codec.produce_response(framed(response, version))
     assert throttled_ms == response.throttle_time_ms
     assert acks == [
         Ack(topic.name, each.index, each.error_code, each.base_offset, _told(each))
@@ -231,28 +234,32 @@ def _told(each) -> str:
 
 @given(st.sampled_from([0, 1]), st.integers(0, 20), int32, st.text(max_size=40))
 def test_a_request_head_is_kafkas_flexible_one(key, version, correlation, client):
-    head = framing.request_head(key, version, correlation, client)
+    head = fetch_produce_codec.request_head(key, version, correlation, client)
     raw = client.encode()
     assert head == struct.pack(">hhih", key, version, correlation, len(raw)) + raw + b"\0"
 
 
 @given(st.integers(0, (1 << 35) - 1))
 def test_unsigned_numbers_are_read_back(value):
-    encoded = framing.uvarint(value)
-    assert framing.read_uvarint(memoryview(encoded), 0) == (value, len(encoded))
+    encoded = fetch_produce_codec.uvarint(value)
+    assert fetch_produce_codec.read_uvarint(memoryview(encoded), 0) == (value, len(encoded))
 
 
 @pytest.mark.parametrize("count", [0, 1, 2])
 def test_tags_that_we_do_not_know_are_skipped(count):
     tags = b"".join(bytes((each, 2)) + b"xy" for each in range(count))
-    assert framing.skip_tags(memoryview(bytes((count,)) + tags + b"rest"), 0) == 1 + len(tags)
+    assert fetch_produce_codec.skip_tags(
+        memoryview(bytes((count,)) + tags + b"rest"), 0
+    ) == 1 + len(tags)
 
 
 def test_a_topic_stands_once_with_all_its_partitions():
     one, other = (uuid.UUID(int=each) for each in (1, 2))
     entries = ((one, 0, 10), (one, 1, 11), (other, 2, 12))
     asked = [FetchEntry(topic.bytes, number, offset) for topic, number, offset in entries]
-    decoded = FetchRequest.decode(framing.fetch_request(asked, FetchOptions(), 13), version=13)
+    decoded = FetchRequest.decode(
+        fetch_produce_codec.fetch_request(asked, FetchOptions(), 13), version=13
+    )
     assert [
         (each.topic_id, [(p.partition, p.fetch_offset) for p in each.partitions])
         for each in decoded.topics

@@ -15,9 +15,9 @@ from support.records.record_batches import a_batch, a_marker
 from replication.client.error_codes import ErrorCode
 from replication.client.fetch_values import Leader
 from replication.copier.partition.position import Position
-from replication.copier.takeover import counting
+from replication.copier.takeover import own_record_count
 from replication.copier.takeover.content_position import TargetTail
-from replication.copier.takeover.counting import count_own
+from replication.copier.takeover.own_record_count import count_own
 from replication.errors import ClusterUnavailable
 from replication.model import PartitionState, ProducerIdAndEpoch, RecordsAndBytes
 
@@ -131,7 +131,7 @@ def test_a_marker_of_an_older_epoch_or_of_another_producer_does_not_end_the_coun
 
 
 def test_all_markers_of_a_partition_are_waited_for_and_no_others(monkeypatch):
-    monkeypatch.setattr(counting, "_MARKER_PATIENCE_S", 0.2)
+    monkeypatch.setattr(own_record_count, "_MARKER_PATIENCE_S", 0.2)
     one = a_partition(CLAIMED)
     two = a_partition(replace(a_start(1), appenders=(("x~c", PASSING_ON), ("x", OURS))))
     target = Target()
