@@ -22,5 +22,7 @@
 ``switchover``: A switchover as an operator carries it out: clients move while both clusters work
 ``verification``: Verifies with Spark that what flows copied is what their sources hold
 
-May import: ``replication``. Nothing else imports dagster.
+May import: ``replication`` and ``spark_jobs.verification.verification_job``. Nothing else imports
+dagster. A run of Dagster is the driver of a verification, so that one module imports one of Spark's
+side (decision 0018); all other Spark jobs are processes of their own.
 """

@@ -28,6 +28,6 @@
 ``verification``: Verification: which offset ranges of source and target should be equal, and
     whether they are
 
-May import: itself only. ``spark_jobs`` and ``orchestration`` import it, never the other way
+May import: no other room. ``spark_jobs`` and ``orchestration`` import it, never the other way
 round.
 """

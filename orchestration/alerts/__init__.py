@@ -10,5 +10,5 @@
 ``runbooks``: What to do about each kind of problem, and the section of the runbooks that says more
 ``transitions``: Decides which incidents are told now, in which words, and how often
 
-May import: ``orchestration.flows``.
+May import: ``orchestration.flows`` and ``replication``.
 """

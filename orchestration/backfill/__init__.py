@@ -7,5 +7,5 @@
 ``history``: Which history a backfill copies: what stands before the first record of a stream
 ``report``: What a person reads of a backfill's plan
 
-May import: ``orchestration.flows``, ``orchestration.services``.
+May import: ``orchestration.flows``, ``orchestration.services`` and ``replication``.
 """

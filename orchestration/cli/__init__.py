@@ -8,5 +8,5 @@
 ``recovery``: Verbs that move clients to another cluster, after a disaster or as planned
 ``screen``: What all verbs print with: console, tables, stages, errors, and a quiet end of pipes
 
-May import: all other rooms of ``orchestration`` but ``orchestration.dagster``.
+May import: what is below ``orchestration.cli`` and ``replication``. Not ``orchestration.dagster``.
 """

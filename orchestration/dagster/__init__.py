@@ -24,7 +24,9 @@
     the file
 ``sensors``: The supervisor sensor: reads all flows, reports on them, starts and stops applications
 
-May import: ``orchestration.alerts``, ``orchestration.drill``, ``orchestration.failback``,
-``orchestration.recovery``, ``orchestration.verification``, ``orchestration.flows``,
-``orchestration.services``; one module, ``spark_jobs.verification``.
+May import: ``orchestration.drill``, ``orchestration.failback``, ``orchestration.switchover``,
+``orchestration.alerts``, ``orchestration.backfill``, ``orchestration.recovery``,
+``orchestration.verification``, ``orchestration.flows``, ``orchestration.services``, ``replication``
+and ``spark_jobs.verification.verification_job``. The last one in ``flow_jobs`` alone: decision
+0018.
 """

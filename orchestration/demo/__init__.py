@@ -18,5 +18,5 @@
     repeats
 
 May import: ``orchestration.failback``, ``orchestration.recovery``, ``orchestration.flows``,
-``orchestration.services``.
+``orchestration.services`` and ``replication``.
 """

@@ -12,5 +12,6 @@
 ``topics``: Compares topics with their copies: record sizes, timestamps, retention
 
 Only ``diagnosis``, ``copied_topics`` and ``machine`` ask anything; nothing is written to a cluster.
-May import: ``orchestration.flows``, ``orchestration.services``.
+
+May import: ``orchestration.flows``, ``orchestration.services`` and ``replication``.
 """

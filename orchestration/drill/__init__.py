@@ -8,6 +8,6 @@
 ``shadow_drivers``: Spark drivers of a drill's flows, in a state directory of their own
 ``steps``: The steps of a drill on the flow's clusters, and what each of them measures
 
-May import: ``orchestration.failback``, ``orchestration.recovery``, ``orchestration.flows`` and
-``orchestration.services``.
+May import: ``orchestration.failback``, ``orchestration.recovery``, ``orchestration.flows``,
+``orchestration.services`` and ``replication``.
 """

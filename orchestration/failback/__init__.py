@@ -13,5 +13,6 @@
 ``topic_recreation``: Deletes the topics of a tail on the source, creates them as they were, and
     places groups
 
-May import: ``orchestration.switchover``, ``orchestration.recovery`` and ``orchestration.flows``.
+May import: ``orchestration.switchover``, ``orchestration.recovery``, ``orchestration.flows``,
+``orchestration.services`` and ``replication``.
 """

@@ -21,5 +21,5 @@
 ``transform_preview``: Shows what a transform makes of real records, by a job in a process of its
     own
 
-May import: ``orchestration.services``.
+May import: ``orchestration.services`` and ``replication``.
 """

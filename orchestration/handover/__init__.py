@@ -4,5 +4,5 @@
     offsets
 ``mm2_snapshot``: Reads whether MirrorMaker 2 works on a flow, and the position of each partition
 
-May import: ``orchestration.flows``.
+May import: ``orchestration.flows`` and ``replication``.
 """

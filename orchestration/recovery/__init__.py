@@ -12,5 +12,5 @@
 ``step_retry``: Carries a step out again while a cluster does not answer for a moment
 ``target_cluster``: Makes sure that a target's address leads to the cluster that the flow copied to
 
-May import: ``orchestration.flows``, ``orchestration.services``.
+May import: ``orchestration.flows``, ``orchestration.services`` and ``replication``.
 """

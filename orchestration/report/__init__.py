@@ -6,5 +6,8 @@
 ``page``: The page: one HTML file that needs no other file
 ``pictures``: Pictures of the page in SVG: topology, lines over time, a heat map, states
 
-Nothing here asks a cluster. May import: ``orchestration.flows``, and Dagster for its history.
+Nothing here asks a cluster.
+
+May import: ``orchestration.flows``, ``orchestration.services`` and ``replication``. Dagster is
+imported for its history alone.
 """

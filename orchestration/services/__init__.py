@@ -13,5 +13,5 @@
     seconds
 ``spark_job``: Runs a bounded Spark job in a process of its own: ``python -m JOB REQUEST``
 
-May import: ``replication`` only.
+May import: ``replication``.
 """

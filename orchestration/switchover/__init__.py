@@ -12,5 +12,5 @@
     move to these
 ``write_denial``: Denies everybody to write to topics of a source, and takes that back
 
-May import: ``orchestration.recovery`` and ``orchestration.flows``.
+May import: ``orchestration.recovery``, ``orchestration.flows`` and ``replication``.
 """

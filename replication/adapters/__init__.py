@@ -26,5 +26,5 @@
 ``topics``: Isthmus' own topics and MirrorMaker 2's, and ordinary records: read and written
 ``wire``: Kafka's protocol for the append engine; Fetch and Produce are framed without a copy
 
-May import: all other rooms of ``replication``; nothing of the core imports it.
+May import: what is below ``adapters``. Nothing of the core imports it.
 """

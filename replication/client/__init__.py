@@ -19,6 +19,5 @@
 ``read_committed``: Buffers records of open transactions until their markers arrive (read_committed)
 ``state_log``: Reads and appends a single-partition state topic over the unit's own connections
 
-May import: ``records``, ``state``, ``settings`` and the ground (``model``, ``durations``,
-``errors``).
+May import: ``settings`` and what is below ``settings``.
 """

@@ -20,5 +20,5 @@
 ``keys``: Which keys there are, whose they are, and which value wins where several are set
 ``sections``: The typed sections of a flow, read from its resolved keys
 
-May import: ``naming``, ``client``, ``settings`` and what is below them; no cluster is asked.
+May import: ``transforms``, ``naming`` and what is below ``naming``. No cluster is asked.
 """

@@ -36,7 +36,7 @@ E  Which records are deliverable depends on the source's log alone: a batch is d
    a control batch or aborted, never because of what the target holds. Another isolation level or
    naming begins with a clean end.
 
-May import: ``provenance``, ``naming``, ``client`` and what is below them; clusters are reached
+May import: ``offsets``, ``provenance`` and what is below ``provenance``. Clusters are reached
 through ``replication.client.network`` alone. Names are taken from their modules: Spark's planner
 reads specs, and must not load the engine for that.
 """

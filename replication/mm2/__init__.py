@@ -11,5 +11,6 @@
 ``takeover``: Plans the takeover from MirrorMaker 2 and the return to it
 ``wire``: MirrorMaker 2's heartbeats, checkpoints and offset syncs as bytes
 
-May import: ``naming``, ``client`` and what is below them. Pure.
+May import: ``state``, ``records`` and what is below ``records``. Clusters are called through
+``internal_topics_protocol`` alone.
 """

@@ -20,7 +20,7 @@
 ``topic_namer``: The target names of a flow's topics, with all that a check for conflicts needs
 ``topology``: The topology of a file's flows: where topics go, where they merge, and the cycles
 
-May import: ``state``, ``settings`` and the ground (``model``, ``durations``, ``errors``). Pure.
+May import: ``settings`` and what is below ``settings``. Pure.
 """
 
 from replication.naming.custom_policy import NamingPolicy

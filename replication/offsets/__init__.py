@@ -18,5 +18,5 @@
     no reading
 ``translate``: Translates offsets of one partition, both ways, by counting records in batch headers
 
-May import: ``provenance``, ``naming``, ``client`` and what is below them.
+May import: ``provenance``, ``naming``, ``client`` and what is below ``client``.
 """

@@ -17,6 +17,6 @@
 ``topic_configs``: Which configs of a source topic its copy takes, and which are excluded
 ``topics``: Plan which topics of a target are created, extended and altered
 
-May import: ``naming``, ``client`` and what is below them. Only ``execute`` and the snapshots call
-a cluster.
+May import: ``naming``, ``client`` and what is below ``client``. Clusters are called by
+``acl_sync``, ``apply``, ``execute``, ``planner`` and the two snapshots; all else is pure.
 """

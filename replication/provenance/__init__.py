@@ -11,5 +11,5 @@
 ``record_headers``: Origin headers: names the cluster where a record was produced; written by option
 ``routes``: Routes: which flow brings one cluster's records to another, where topic names are kept
 
-May import: ``naming``, ``client`` and what is below them.
+May import: ``naming``, ``client`` and what is below ``client``.
 """

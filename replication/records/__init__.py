@@ -16,5 +16,5 @@
 ``record_fields``: Decodes the records of a batch to their fields in one pass: offset, time, key,
     value, headers
 
-May import: the ground (``model``, ``durations``, ``errors``). Pure.
+May import: ``model`` and ``errors``. Pure.
 """

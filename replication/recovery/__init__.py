@@ -20,6 +20,7 @@
 ``switchover``: A planned move of a flow's clients to its target: its options and its steps, in
     order
 
-May import: ``copier.partition``, ``offsets``, ``planning`` and what is below them. Only
-``flow_fence``, ``proven_positions``, ``source_writers`` and ``unshared_log`` call a cluster.
+May import: ``copier.partition``, ``offsets``, ``planning`` and what is below ``planning``. Clusters
+are called by ``diverged_tail``, ``flow_fence``, ``proven_positions``, ``source_writers`` and
+``unshared_log``; all else is pure.
 """

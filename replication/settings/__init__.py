@@ -20,5 +20,5 @@
 ``transform_settings``: The settings of transforms: what happens to the records of some topics on
     their way
 
-May import: ``state``, ``records`` and what is below them. Built by ``replication.config``.
+May import: ``model``. Built by ``replication.config``.
 """

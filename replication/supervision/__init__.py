@@ -20,5 +20,5 @@
 ``settings_check``: Decide whether a flow's driver follows the file as it is now
 ``task_schedule``: How often a background task runs, and whether Dagster or the driver runs it
 
-May import: ``naming``, ``client`` and what is below them. Pure.
+May import: ``naming`` and what is below ``naming``. Pure.
 """

@@ -9,5 +9,5 @@
 
 The engine that runs transforms is in ``spark_jobs/transform``.
 
-May import: ``naming``, ``settings``, ``model`` and ``errors``.
+May import: ``naming``, ``settings`` and ``errors``.
 """

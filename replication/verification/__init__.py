@@ -9,6 +9,6 @@
     found
 ``verified_age``: Says whether a flow was verified lately, and whether all was equal
 
-May import: ``offsets``, ``provenance``, ``client``, ``settings``, ``state``, ``records`` and the
-ground. No I/O but through the protocols of ``client``.
+May import: ``offsets``, ``provenance``, ``client`` and what is below ``client``. No I/O but through
+the protocols of ``client``.
 """

@@ -7,5 +7,6 @@
     load
 
 The units themselves back off while their target throttles: ``replication/copier/fetch/``.
-May import: the core.
+
+May import: ``replication``.
 """

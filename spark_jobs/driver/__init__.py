@@ -21,5 +21,5 @@
     is edited
 ``task_list``: Lists the background tasks of a flow, from its settings
 
-May import: all other rooms of ``spark_jobs``.
+May import: what is below ``spark_jobs.driver`` and ``replication``.
 """

@@ -4,5 +4,5 @@
 ``tail_export``: Writes records of given offsets to files: ``python -m spark_jobs.export.tail_export
     REQUEST``
 
-May import: ``process`` and ``replication``.
+May import: ``spark_jobs.process`` and ``replication``.
 """

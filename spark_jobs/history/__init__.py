@@ -8,5 +8,5 @@
     the positions
 ``file_backfill``: Appends records of files to the copies of a flow: ``python -m … REQUEST``
 
-May import: ``transform``, ``process`` and ``replication``.
+May import: ``spark_jobs.transform``, ``spark_jobs.process`` and ``replication``.
 """

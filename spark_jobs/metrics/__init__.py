@@ -9,5 +9,5 @@
 ``otlp_push``: Pushes a driver's figures over OTLP/HTTP in a thread of its own
 ``otlp_request``: The figures of a driver as a request of OTLP, OpenTelemetry's protocol
 
-May import: ``replication`` only.
+May import: ``replication``.
 """

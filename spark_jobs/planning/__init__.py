@@ -21,5 +21,5 @@
 ``topic_watcher``: Plans a flow every few seconds, so that new topics and partitions are copied
 ``unit_template``: Builds the part of a unit's spec that all units of a flow share
 
-May import: ``spark_jobs.source``, ``spark_jobs.process``.
+May import: ``spark_jobs.source``, ``spark_jobs.process``, ``spark_jobs.memo`` and ``replication``.
 """

@@ -16,5 +16,5 @@
 ``spark_session``: Spark's settings for a driver, and the SparkSession built from them
 ``startup_timer``: Measures how long each step of a driver's start takes
 
-May import: ``replication`` only.
+May import: ``replication``.
 """

@@ -4,5 +4,5 @@
 ``unit_task``: Runs one unit in a Spark task, with the network of the real clusters
 ``worker_daemon``: The daemon that forks Spark's Python workers, with their modules already imported
 
-May import: ``spark_jobs.process``.
+May import: ``spark_jobs.process`` and ``replication``.
 """

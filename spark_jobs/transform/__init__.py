@@ -25,5 +25,5 @@
 
 Why positions, records and dead letters are in one transaction: decision 0015.
 
-May import: ``source``, ``process`` and ``replication``.
+May import: ``spark_jobs.process`` and ``replication``.
 """

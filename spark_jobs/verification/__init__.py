@@ -14,5 +14,5 @@
 ``found_records``: Names what is wrong with records that were not matched
 ``repeatable``: Says whether a transform makes the same of a record whenever it is asked
 
-May import: ``transform``, ``process`` and ``replication``.
+May import: ``spark_jobs.transform``, ``spark_jobs.process`` and ``replication``.
 """

@@ -28,9 +28,6 @@ DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 CLASS = re.compile(r"(?:[a-z_]\w*\.)+[A-Z]\w+")
 QUOTED = {".md": re.compile(r"`([^`\n]+)`"), ".py": re.compile(r"``([^`]+)``")}
 IMPORT = re.compile(r"^from (\S+) import (\w+)", re.MULTILINE)
-FRONT_DOOR = re.compile(r"^ *(?:[-*] )?((?:``\w+``,? ?)+)(?:$|:| )", re.MULTILINE)
-ENTRY = re.compile(r"^``(\w+)``: (.*(?:\n    .*)*)", re.MULTILINE)
-SENTENCE = re.compile(r"(?<=[^.…])\. (?=[A-Z`])")
 COMMENT = re.compile(r"(?:^ *|  )(# .*)", re.MULTILINE)  # the formatter puts two spaces before it
 LINES = re.MULTILINE | re.DOTALL
 NOT_OURS = ("java.", "org.", "software.amazon.")
@@ -153,19 +150,6 @@ def missing(path: Path) -> list[str]:
     )
 
 
-def first_sentence(module: Path) -> str:
-    """Return the first sentence of the docstring of a module or room, without its full stop."""
-    file = module / "__init__.py" if module.is_dir() else module.with_suffix(".py")
-    begins, _, _ = (ast.get_docstring(ast.parse(file.read_text())) or "").partition("\n\n")
-    return SENTENCE.split(" ".join(begins.split()))[0].rstrip(".")
-
-
-def listed(front_door: Path) -> list[str]:
-    """Return the modules with a line of their own in a package's docstring."""
-    lines = FRONT_DOOR.findall(our_text(front_door))
-    return [name for line in lines for name in re.findall(r"``(\w+)``", line)]
-
-
 def headings(page: Path) -> set[str]:
     """Return the anchors of a page's headings, as GitHub makes them."""
     titles = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
@@ -194,17 +178,6 @@ def test_docstrings_and_comments_name_what_exists(package):
     assert [f"{dotted(path)}: {name}" for path in sources for name in missing(path)] == []
 
 
-def test_front_doors_list_modules_that_exist():
-    doors = [path for path in SOURCES if path.name == "__init__.py"]
-    gone = [
-        f"{dotted(door)}: {name}"
-        for door in doors
-        for name in listed(door)
-        if f"{dotted(door)}.{name}" not in modules()
-    ]
-    assert gone == []
-
-
 @pytest.mark.parametrize(
     ("text", "gone"),
     [
@@ -225,42 +198,6 @@ def test_a_name_that_leads_nowhere_is_found(tmp_path, text, gone):
     page = tmp_path / "page.md"
     page.write_text(text)
     assert missing(page) == gone
-
-
-DOORS = [path for path in SOURCES if path.name == "__init__.py"]
-IN_ROOMS = (*PRODUCT, "bench", "chaos", "tests.support")
-ROOMS = [path for path in DOORS if dotted(path).startswith(IN_ROOMS)]
-FOLDERS = sorted({path.parent for path in SOURCES})
-HELPERS = [path for path in ROOMS if dotted(path).startswith("tests.support.")]
-
-
-@pytest.mark.parametrize("door", ROOMS, ids=dotted)
-def test_a_front_door_lists_each_file_of_its_room_and_says_what_it_may_import(door):
-    files = {path.stem for path in door.parent.glob("*.py")} - {"__init__"}
-    rooms = {path.parent.name for path in door.parent.glob("*/__init__.py")}
-    assert files | rooms == set(listed(door)), "run over the docstring of the room"
-    assert "May import" in our_text(door)
-
-
-@pytest.mark.parametrize("door", [e for e in ROOMS if dotted(e).startswith(PRODUCT)], ids=dotted)
-def test_a_front_door_says_of_each_file_what_the_file_says_of_itself(door):
-    said = {name: " ".join(line.split()) for name, line in ENTRY.findall(door.read_text())}
-    files = {name: first_sentence(door.parent / name) for name in said}
-    assert said == files, "the first sentence of the file's docstring, without its full stop"
-
-
-@pytest.mark.parametrize("door", HELPERS, ids=dotted)
-def test_a_room_of_helpers_imports_the_rooms_that_its_front_door_names(door):
-    text = "\n".join(path.read_text() for path in door.parent.glob("*.py"))
-    used = set(re.findall(r"^ *from support\.(\w+)", text, re.MULTILINE))
-    named = re.findall(r"``support\.(\w+)``", our_text(door).partition("May import")[2])
-    assert used - {door.parent.name} == set(named)
-
-
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_room_holds_about_a_dozen_files(folder):
-    """So does a folder of tests."""
-    assert len([path for path in folder.glob("*.py") if path.stem != "__init__"]) <= 14
 
 
 def test_each_decision_has_a_number_of_its_own():

@@ -14,5 +14,6 @@
     that
 ``topology``: ``isthmus topology``: draws the flows of a file, with the topic names on each target
 
-May import: ``orchestration.cli.flows``, ``orchestration.diagnosis``.
+May import: what is below ``orchestration.cli.configuration``, ``orchestration.diagnosis``,
+``orchestration.flows``, ``orchestration.services`` and ``replication``.
 """

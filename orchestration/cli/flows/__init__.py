@@ -19,5 +19,6 @@
 ``verify``: ``isthmus verify``: compares what flows copied with their sources, by a bounded Spark
     job
 
-May import: ``orchestration.flows``, ``orchestration.verification``.
+May import: ``orchestration.cli.screen``, ``orchestration.alerts``, ``orchestration.verification``,
+``orchestration.flows``, ``orchestration.services`` and ``replication``.
 """

@@ -11,5 +11,7 @@
     all
 ``smoke``: ``isthmus smoke``: kills processes while records are copied, then compares every record
 
-May import: ``orchestration.cli.flows``.
+May import: ``orchestration.cli.flows``, ``orchestration.cli.screen``, ``orchestration.demo``,
+``orchestration.backfill``, ``orchestration.report``, ``orchestration.flows``,
+``orchestration.services`` and ``replication``.
 """

@@ -5,5 +5,6 @@
     them back
 ``offsets``: ``isthmus offsets``: translates offsets of a flow's source to its target, and back
 
-May import: ``orchestration.cli.flows``.
+May import: ``orchestration.cli.flows``, ``orchestration.cli.screen``, ``orchestration.handover``,
+``orchestration.flows`` and ``replication``.
 """

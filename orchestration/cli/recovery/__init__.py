@@ -7,5 +7,7 @@
     report after them
 ``switchover``: ``isthmus switchover``: moves clients to the target while the source works
 
-May import: ``orchestration.cli.flows``.
+May import: ``orchestration.cli.flows``, ``orchestration.cli.screen``, ``orchestration.drill``,
+``orchestration.failback``, ``orchestration.switchover``, ``orchestration.recovery``,
+``orchestration.flows``, ``orchestration.services`` and ``replication``.
 """

@@ -11,5 +11,5 @@
 ``stage``: Prints one line per stage of a command: its progress, outcome and duration
 ``text_table``: Text tables that cut no value: one that is too long for its column gets its own line
 
-May import: ``rich`` and ``replication.errors``.
+May import: ``replication.errors``. It prints with ``rich``.
 """

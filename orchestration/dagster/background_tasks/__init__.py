@@ -6,5 +6,6 @@
 ``task_list``: Lists the background tasks of a file's flows that Dagster shows and runs
 ``task_schedules``: Builds asset, job, schedule and check of each background task of a flow
 
-May import: the modules of ``orchestration.dagster``, and what they may.
+May import: ``assets``, ``check_history``, ``jobs``, ``resources``, ``orchestration.flows``,
+``orchestration.services`` and ``replication``.
 """

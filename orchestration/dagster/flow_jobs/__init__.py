@@ -25,5 +25,9 @@ None of them needs any input but the flow; what changes more than asked at first
 by default. Each reports what it changed: in its log, as metadata of its output, and as an
 observation of the flow's stream.
 
-May import: the modules of ``orchestration.dagster``, and what they may.
+May import: ``assets``, ``background_tasks``, ``jobs``, ``resources``, ``orchestration.drill``,
+``orchestration.failback``, ``orchestration.switchover``, ``orchestration.backfill``,
+``orchestration.recovery``, ``orchestration.verification``, ``orchestration.flows``,
+``orchestration.services``, ``replication`` and ``spark_jobs.verification.verification_job``. The
+last one in ``spark_in_run`` alone: decision 0018.
 """

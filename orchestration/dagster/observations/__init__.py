@@ -12,5 +12,6 @@
 Every event is a row that Dagster never deletes by itself: changes at once, the rest at a bounded
 rate (docs/dagster.md has the figures).
 
-May import: the modules of ``orchestration.dagster``, and what they may.
+May import: ``assets``, ``background_tasks``, ``report_events``, ``reports``, ``resources``,
+``orchestration.flows``, ``orchestration.services`` and ``replication``.
 """

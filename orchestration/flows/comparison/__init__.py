@@ -11,5 +11,5 @@
     fingerprints
 ``topic_comparison``: Compares topics of two clusters, partition by partition, record by record
 
-May import: only ``replication``.
+May import: ``replication``.
 """

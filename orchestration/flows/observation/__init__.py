@@ -11,5 +11,5 @@
 ``lag_watch``: Computes the lag of flows from one look to the next
 ``time_limit``: Runs the same work on many things at once, and waits only so long
 
-May import: only ``replication``.
+May import: ``replication``.
 """

@@ -14,5 +14,5 @@
     ours
 ``worker_group``: Read how many workers the group of a Kafka Connect cluster has
 
-May import: ``replication.adapters.auth``, ``replication.adapters.wire`` and the core.
+May import: ``auth``, ``wire`` and what is below ``adapters``.
 """

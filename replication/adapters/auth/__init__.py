@@ -16,5 +16,5 @@
     kafka-python
 ``tls_context``: The SSL context of a connection
 
-May import: the core.
+May import: what is below ``adapters``.
 """

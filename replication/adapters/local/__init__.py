@@ -17,5 +17,5 @@
     one first
 ``user``: The user that this process runs as: its id may have no name, and no home that is writable
 
-May import: the core.
+May import: what is below ``adapters``.
 """

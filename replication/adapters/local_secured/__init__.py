@@ -11,5 +11,5 @@
 ``token_server``: A token end-point for OAuth's client credentials, for clusters on this machine
 ``tokens``: Signed tokens of users (JWT, RS256), and the key that brokers check them with (JWKS)
 
-May import: the core; of the adapters admin, auth and local.
+May import: ``admin``, ``auth``, ``local`` and what is below ``adapters``.
 """

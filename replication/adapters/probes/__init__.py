@@ -4,6 +4,7 @@
 ``cluster_probe``: Asks a cluster for its disks, quotas, clock and record times, and for our rights
 ``requests``: The requests of the cluster probe, and what their responses say
 
-Nothing is written to a cluster. May import: ``replication.adapters.auth``,
-``replication.adapters.wire`` and the core.
+Nothing is written to a cluster.
+
+May import: ``auth``, ``wire`` and what is below ``adapters``.
 """

@@ -9,5 +9,5 @@
 ``state_store``: Creates, reads and writes Isthmus' own topics on a target cluster
 ``state_tail``: Reads some of Isthmus' own topics to their ends and follows them
 
-May import: ``replication.adapters.admin``, ``replication.adapters.auth`` and the core.
+May import: ``admin``, ``auth``, ``wire`` and what is below ``adapters``.
 """

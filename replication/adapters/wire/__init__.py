@@ -18,7 +18,7 @@
     to decode
 ``connection``: The connections to the brokers of one cluster, and the requests that go over them
 
-May import: ``replication.adapters.auth`` and the core.
+May import: ``auth`` and what is below ``adapters``.
 """
 
 from replication.adapters.wire.network import connect

@@ -13,5 +13,5 @@
 ``tls_names``: Java's names of TLS protocols and cipher suites, and what OpenSSL calls the suites
 ``values``: Parses a value by its kind
 
-May import: ``replication.settings``, ``replication.naming`` and the ground.
+May import: ``naming``, ``durations`` and ``errors``.
 """

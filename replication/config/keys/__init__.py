@@ -19,5 +19,5 @@
     not a note
 ``value_checks``: Parses each value of a file once and reports those that are invalid by themselves
 
-May import: ``replication.config.file`` and what is below it.
+May import: ``file``, ``naming``, ``settings`` and ``errors``.
 """

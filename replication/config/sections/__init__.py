@@ -17,5 +17,5 @@
     Dagster loads
 ``transforms``: Reads the transforms of a flow: ``transform.*``, and Connect's with their predicates
 
-May import: ``replication.config.keys``, ``replication.config.file`` and what is below them.
+May import: ``keys``, ``file``, ``replication.transforms``, ``naming``, ``settings`` and ``errors``.
 """

@@ -15,5 +15,6 @@
     counts as damaged
 ``throttle``: Limit a unit's fetches: bytes per second, priority topics first, small responses
 
-May import: ``replication.copier.partition`` and what is below ``replication.copier``.
+May import: ``produce``, ``takeover.connections``, ``partition``, ``spec`` and what is below
+``copier``.
 """

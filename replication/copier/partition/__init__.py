@@ -18,5 +18,5 @@
 ``transactional_copy``: State of a partition whose records and anchor are committed in one
     transaction
 
-May import: what is below ``replication.copier``.
+May import: what is below ``copier``.
 """

@@ -11,6 +11,5 @@
     partitions
 ``transactions``: Commit records and their anchors in one target transaction, for compacted topics
 
-May import: ``replication.copier.takeover``, ``replication.copier.partition`` and what is below
-``replication.copier``.
+May import: ``takeover``, ``foreign_writers``, ``partition``, ``spec`` and what is below ``copier``.
 """

@@ -21,5 +21,5 @@
     (F)
 ``placement``: Where copying of a partition begins before it is taken over, or why it waits
 
-May import: ``replication.copier.partition`` and what is below ``replication.copier``.
+May import: ``partition``, ``spec`` and what is below ``copier``.
 """

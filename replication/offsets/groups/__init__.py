@@ -9,5 +9,5 @@
 ``shared_partitions``: Where a group continues in partitions that several clusters have written to
 ``sync_round``: One round of consumer group sync: its interfaces, its result, its summary
 
-May import: ``flow_offsets`` and ``offset_map`` of ``replication.offsets``, and what it may.
+May import: ``flow_offsets``, ``offset_map``, ``naming`` and what is below ``naming``.
 """

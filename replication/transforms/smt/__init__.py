@@ -15,5 +15,5 @@
 A transform sees the name that the topic has on the target, as in MirrorMaker 2. Semantics are those
 of ``org.apache.kafka.connect.transforms`` in Kafka 3.9 and 4.x; tests compare both byte for byte.
 
-May import: ``transforms.transformed_record``, ``naming``, ``settings`` and ``errors``.
+May import: ``transformed_record``, ``naming``, ``settings`` and ``errors``.
 """

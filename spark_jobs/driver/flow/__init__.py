@@ -9,6 +9,6 @@
 ``query_cycle``: Starts, watches and ends the queries of a flow, one after the other; never blocks
 ``query_pauses``: How long a flow waits after a query that failed, before it starts the next one
 
-May import: ``spark_jobs.driver.background_tasks``, ``spark_jobs.driver.flow_lease``, and what
-``spark_jobs.driver`` may.
+May import: ``background_tasks``, ``flow_lease``, what is below ``spark_jobs.driver`` and
+``replication``.
 """

@@ -11,5 +11,6 @@
 ``transform_run``: Runs one transform of a flow in a thread of the driver: batch after batch, until
     it is stopped
 
-May import: ``spark_jobs.transform``, its room ``task``, and what ``spark_jobs.transform`` may.
+May import: ``spark_job``, ``slot_producers``, ``sql_plan``, ``task``, ``columns``,
+``point_record``, ``start_record`` and ``replication``.
 """

@@ -13,6 +13,5 @@
 ``session``: When the SASL session of a connection ends, and when to open the next connection
     (KIP-368)
 
-May import: ``api_messages`` and ``fetch_produce_codec`` of ``replication.adapters.wire``,
-``replication.adapters.auth`` and the core.
+May import: ``api_messages``, ``fetch_produce_codec``, ``auth`` and what is below ``adapters``.
 """

@@ -10,6 +10,6 @@
 ``start_position``: Where copying of a partition begins: at its anchor, at ``copy.start``, or not
     yet
 
-May import: ``at_least_once``, ``connections`` and ``source_scan`` of
-``replication.copier.takeover``, and what it may.
+May import: ``connections``, ``at_least_once``, ``source_scan``, ``partition``, ``spec`` and what is
+below ``copier``.
 """
