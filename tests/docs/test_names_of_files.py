@@ -27,6 +27,9 @@ LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
 DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 CLASS = re.compile(r"(?:[a-z_]\w*\.)+[A-Z]\w+")
 QUOTED = {".md": re.compile(r"`([^`\n]+)`"), ".py": re.compile(r"``([^`]+)``")}
+WORD = r"`+[a-z]\w*`+"
+LISTED = re.compile(rf"{WORD}(?:(?:, and |, or | and | or |, ){WORD})+")
+CALLED_MODULE = re.compile(rf"{WORD}(?= modules?\b)|(?<=\bmodule ){WORD}")
 IMPORT = re.compile(r"^from (\S+) import (\w+)", re.MULTILINE)
 COMMENT = re.compile(r"(?:^ *|  )(# .*)", re.MULTILINE)  # the formatter puts two spaces before it
 LINES = re.MULTILINE | re.DOTALL
@@ -127,6 +130,30 @@ def names_a_module(name: str, path: Path) -> bool:
     return any((folder / first / "__init__.py").exists() for folder in above)
 
 
+@cache
+def stems() -> frozenset[str]:
+    return frozenset(name.rpartition(".")[2] for name in modules())
+
+
+@cache
+def quoted_in_code() -> frozenset[str]:
+    """Return the words that the product's code quotes: keys, tasks and states have such names."""
+    ours = (path.read_text() for path in SOURCES if dotted(path).startswith(PRODUCT))
+    return frozenset(word for text in ours for word in re.findall(r'"([a-z]\w*)"', text))
+
+
+def gone_modules(text: str) -> set[str]:
+    """Return words without a package that are said to be modules, and are none.
+
+    Those are called a module, or stand in a list with one whose name has an underscore.
+    """
+    text = " ".join(text.split())
+    called = [re.findall(r"`(\w+)`", match) for match in CALLED_MODULE.findall(text)]
+    lists = [re.findall(r"`(\w+)`", match) for match in LISTED.findall(text)]
+    lists = [each for each in lists if any("_" in word and word in stems() for word in each)]
+    return {word for each in (*called, *lists) for word in each} - stems() - quoted_in_code()
+
+
 def exists(name: str) -> bool:
     """Whether a dotted name, with or without its first packages, is a module or a name in one."""
     if name in module_suffixes():
@@ -146,6 +173,7 @@ def missing(path: Path) -> list[str]:
         {n for n in modules if names_a_module(n, path) and not exists(n)}
         | {n for n in FILE.findall(text) if n.lstrip("./") not in file_suffixes()}
         | {n for n in quoted if FOLDER.fullmatch(n) and not (ROOT / n).exists()}
+        | gone_modules(text)
         | {n for n in DECISION.findall(text) if not any((ROOT / "docs/decisions").glob(f"{n}-*"))}
     )
 
@@ -189,6 +217,13 @@ def test_docstrings_and_comments_name_what_exists(package):
         pytest.param("from replication.errors import Gone", ["replication.errors.Gone"], id="name"),
         pytest.param("a `gone.Cluster`", ["gone.Cluster"], id="class"),
         pytest.param("as decision 0000 says", ["0000"], id="decision"),
+        pytest.param("(`groups`, `group_codec` and `gone_by`)", ["gone_by"], id="list of modules"),
+        pytest.param(
+            "the module `gone_by`, the `lag` module", ["gone_by"], id="module by its stem"
+        ),
+        pytest.param(
+            "tasks `group_offsets`, `offset_syncs`; `gone_by`, `lag`", [], id="other lists"
+        ),
         pytest.param("`replication.factor`, `replication.policy.config.x`", [], id="settings"),
         pytest.param("`value.held` and `java.util.Properties`", [], id="values, Java"),
         pytest.param("`replication.errors`, README.md, docs/decisions/0001", [], id="there"),
@@ -198,6 +233,17 @@ def test_a_name_that_leads_nowhere_is_found(tmp_path, text, gone):
     page = tmp_path / "page.md"
     page.write_text(text)
     assert missing(page) == gone
+
+
+def test_the_glossary_explains_our_own_words_and_no_others():
+    text = (ROOT / "docs/glossary.md").read_text()
+    begins = (ROOT / "docs/architecture.md").read_text().partition("## ")[0]
+    (own,) = re.findall(r"Its own \((.*?)\) are in the", begins)
+    assert re.findall(r"^## (.+)$", text, re.MULTILINE) == [
+        word.capitalize() for word in own.split(", ")
+    ]
+    assert "These seven words are its own." in text
+    assert len(own.split(", ")) == 7
 
 
 def test_each_decision_has_a_number_of_its_own():
