@@ -1,4 +1,4 @@
-"""Plans which ACLs on the target follow those on the source. Pure.
+"""Plans which ACLs on the target follow those on the source.
 
 MirrorMaker 2's rules: only topics that are copied, under their new names; nobody is allowed to
 WRITE into a copy, ALLOW ALL becomes ALLOW READ, a DENY stays as it is. Besides:
