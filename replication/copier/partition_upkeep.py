@@ -130,7 +130,8 @@ class PartitionUpkeep:
         """Claim ``partitions`` again with a new epoch of our producer.
 
         Those whose last appends have an unknown outcome are fenced and counted, and those that
-        another unit has claimed.
+        another unit has claimed. A partition is copied as soon as its position is known, while
+        others are still counted: what goes wrong with it meanwhile stays requested.
         """
         if not partitions:
             return
@@ -143,7 +144,8 @@ class PartitionUpkeep:
             await self.producers.renew()
             self.takeovers += await self.connections.takeover.take(partitions, self.producers.me)
         for partition in partitions:
-            self.recoveries.discard(partition)
+            if partition.error is None and partition.retry_at is None:
+                self.recoveries.discard(partition)
 
     async def arrange(self, partitions: Iterable[PartitionCopy]) -> None:
         """Assign each partition its target leader and its fetcher."""

@@ -6,10 +6,11 @@ import asyncio
 import time
 
 import pytest
-from support.copier.partition_copies import a_partition, a_start, fill
+from support.copier.partition_copies import OURS, a_partition, a_start, fill
 from support.fakes.memory_network import MemoryCluster
 
 from replication.client.fetch_values import Leader
+from replication.client.producer_identity import ProducerIdentity
 from replication.copier.foreign_writers import AppendGaps
 from replication.copier.partition.broker_errors import PartitionError, Recovery
 from replication.copier.partition.recovery_queue import RecoveryQueue
@@ -17,7 +18,7 @@ from replication.copier.partition_upkeep import PartitionUpkeep
 from replication.copier.produce.sender import Sender
 from replication.copier.takeover.connections import new_connections
 from replication.errors import ClusterUnavailable
-from replication.model import PartitionState
+from replication.model import PartitionState, ProducerIdAndEpoch
 
 
 class Led(MemoryCluster):
@@ -196,3 +197,49 @@ def test_what_leaves_the_unit_is_neither_fetched_nor_sent_nor_recovered():
     assert stage.fetchers.assigned == [other]
     assert stage.sender.lead == {other: 0}
     assert not leaving.sends
+
+
+class Renewed:
+    """The producer of the partitions, with a new epoch for each takeover."""
+
+    def __init__(self, target: Led) -> None:
+        target.grant("x", ProducerIdAndEpoch(OURS, 1))
+        self._target = target
+
+    async def renew(self) -> None:
+        self.me = ProducerIdentity("x", *await self._target.init_producer_id("x"), 1)
+
+
+@pytest.mark.parametrize("recovery", [Recovery.RETRY, Recovery.TAKE_OVER, Recovery.DECIDE])
+def test_a_partition_that_fails_while_others_are_still_counted_is_recovered_as_well(recovery):
+    """It is fetched as soon as its own position is known, and its source's leader may move then."""
+    stage = Stage()
+    stage.upkeep.producers = Renewed(stage.target)
+    exact, counted = stage.partitions
+    exact.exact = True
+    counted.queue.next_batch()
+    counted.queue.responses_due = 0
+    for each in stage.partitions:
+        each.record_error(PartitionError(Recovery.TAKE_OVER, "a newer producer fenced ours"))
+        stage.sender.dispatch(each)
+    fence, fetched = stage.target.fence, []
+
+    async def fence_late(*given) -> None:
+        fetched.append((exact.fetches, counted.fetches))
+        exact.record_error(PartitionError(recovery, "the source partition's leader changed"))
+        stage.sender.dispatch(exact)
+        await fence(*given)
+
+    stage.target.fence = fence_late
+    asyncio.run(stage.upkeep._recover())
+    assert fetched == [(True, False)]
+    assert counted.fetches
+    assert stage.recoveries.partitions == {exact}
+    assert exact.state_and_reason[1] == (
+        "the source partition's leader changed" if recovery is Recovery.RETRY else ""
+    )
+    if recovery is Recovery.RETRY:
+        exact.retry_at = 0.0
+        stage.upkeep._resume()
+        assert exact.fetches
+        assert stage.recoveries.partitions == set()
