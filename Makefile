@@ -74,7 +74,7 @@ fix: $(READY) ## let the formatter and the linter mend what they can
 	@$(BIN)/ruff check --fix-only --quiet .
 	@$(BIN)/ruff format --quiet .
 
-docs: $(READY) ## renew the tables of settings in docs/configuration.md
+docs: $(READY) ## renew the tables of settings in docs/
 	@$(BIN)/python -m replication.config.keys.docs_table
 
 lock: ## renew requirements.lock and deploy/requirements.lock from pyproject.toml; needs uv

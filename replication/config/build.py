@@ -112,36 +112,22 @@ def _flow(
     for settings in clients.values():
         check_security(settings, parsed, notes)
     consumer = Reader(parsed.path, clients["source_consumer"])
-    flow = Flow(
+    flow = read.section(
+        Flow,
         source=pair[0],
         target=pair[1],
-        mode=read.field(Flow, "mode"),
-        batch_schedule=read.field(Flow, "batch_schedule"),
-        batch_max_age=read.field(Flow, "batch_max_age"),
         selection=read_selection(read, notes),
         naming=read_naming(read, pair, parsed.aliases, merging=plan.merging, notes=notes),
         creation=read.section(TopicCreation),
         configs=read_configs(read),
         acls=read_acls(read),
         copying=read_copying(read, consumer),
-        least_units=read.field(Flow, "least_units"),
         policies=read.section(Policies),
         mm2=_mm2(read, parsed, pair, plan),
         groups=read_groups(read),
         transforms=read_transforms(read, notes),
         registry=read_registry(read, parsed, notes),
         clients=_clients(parsed, clients),
-        cycle_prevention=read.field(Flow, "cycle_prevention"),
-        provenance_headers=read.field(Flow, "provenance_headers"),
-        lag_sla=read.field(Flow, "lag_sla"),
-        lag_sla_records=read.field(Flow, "lag_sla_records"),
-        lag_sla_topics=read.field(Flow, "lag_sla_topics"),
-        owners=read.field(Flow, "owners"),
-        rpo_slo=read.field(Flow, "rpo_slo"),
-        drill_schedule=read.field(Flow, "drill_schedule"),
-        drill_max_age=read.field(Flow, "drill_max_age"),
-        verify_schedule=read.field(Flow, "verify_schedule"),
-        verify_max_age=read.field(Flow, "verify_max_age"),
         state_replication_factor=_state_factor(read, parsed, pair),
     )
     _mention_isolation(consumer, pair, notes)

@@ -18,7 +18,7 @@ from replication.config.file.properties import (
 )
 from replication.config.keys.key_status import judge
 from replication.config.keys.scopes import Scoped, split_key
-from replication.config.keys.value_checks import ParsedFile, parse_values, placeholders
+from replication.config.keys.value_checks import ParsedFile, are_aliases, parse_values, placeholders
 from replication.config.normalise import from_entries, normalise, plain_text
 from replication.config.sections.flows import declared_targets, plan_flows, refuse_self_flows
 from replication.errors import ConfigError
@@ -86,7 +86,9 @@ def _load(path: Path, entries: tuple[Entry, ...], notes: Notes) -> Loaded | None
     for key, value in parsed.props.items():
         judge(value, split_key(key, aliases), parsed.props, notes)
     parsed = parse_values(parsed, notes)
-    plan = plan_flows(parsed.props, listed, unlisted, notes) if listed else None
+    if not (listed and are_aliases(parsed, notes)):
+        return None
+    plan = plan_flows(parsed.props, listed, unlisted, notes)
     if plan is None or not plan.pairs:
         return None
     config, origins = build_config(parsed, plan, notes)

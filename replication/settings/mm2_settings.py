@@ -8,6 +8,8 @@ from typing import Annotated, Literal
 from replication.settings.section import Section
 from replication.settings.setting_key import Derived, Key, Level
 
+SHORTEST = timedelta(milliseconds=100)  # between two rounds
+
 
 class Heartbeats(Section):
     """Heartbeats in MirrorMaker 2's format; ``back``: also those of the pair target->source.
@@ -24,7 +26,7 @@ class Heartbeats(Section):
     every: Annotated[
         timedelta,
         Key("emit.heartbeats.interval.seconds", "interval",
-            "interval; below zero: never", level=Level.CONNECTOR),
+            "interval; below zero: never", least=SHORTEST, level=Level.CONNECTOR),
     ] = timedelta(seconds=1)  # fmt: skip
     replication_factor: Annotated[
         int,
@@ -70,7 +72,7 @@ class Checkpoints(Section):
     every: Annotated[
         timedelta,
         Key("emit.checkpoints.interval.seconds", "interval",
-            "interval; below zero: never", level=Level.CONNECTOR),
+            "interval; below zero: never", least=SHORTEST, level=Level.CONNECTOR),
     ] = timedelta(seconds=60)  # fmt: skip
     replication_factor: Annotated[
         int,
@@ -112,5 +114,6 @@ class GroupSettings(Section):
     every: Annotated[
         timedelta,
         Key("sync.group.offsets.interval.seconds", "interval",
-            "interval; MirrorMaker 2: 60; below zero: never", level=Level.CONNECTOR),
+            "interval; MirrorMaker 2: 60; below zero: never", least=SHORTEST,
+            level=Level.CONNECTOR),
     ] = timedelta(seconds=5)  # fmt: skip

@@ -22,8 +22,8 @@ class OtlpSettings:
     ] = None  # fmt: skip
     interval: Annotated[
         timedelta,
-        Key("metrics.otlp.interval.seconds", "duration", "time between two pushes", least=1,
-            level=Level.FILE),
+        Key("metrics.otlp.interval.seconds", "duration", "time between two pushes",
+            least=timedelta(seconds=1), level=Level.FILE),
     ] = timedelta(seconds=60)  # fmt: skip
     headers: Annotated[
         str | None,

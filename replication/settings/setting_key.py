@@ -11,6 +11,7 @@ docs/configuration.md follow from that one line. ``replication.config.file.value
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta  # noqa: TC003 -- the annotations are evaluated
 from enum import StrEnum
 
 
@@ -23,6 +24,7 @@ class Level(StrEnum):
     CREATION = "topic creation"  # Connect: at the top level, per target cluster and per flow
     WORKER = "worker"  # Connect: per target cluster
     CONSUMER = "consumer"  # Kafka: where settings of the source's consumer may be set
+    TRANSFORM = "transform"  # Isthmus: behind ``transform.<topic regex>/``, or ``transform.``
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,8 @@ class Key:
     name: str  # ends in * where any name may follow
     kind: str  # of its value, see ``values.parse``; a choice is one of the field's Literal
     description: str  # Markdown, for docs/configuration.md
-    least: int | None = None  # the least value of a number or a size
+    # The least value of a number or a size; a span of time that is shorter counts as this one.
+    least: int | timedelta | None = None
     level: Level = Level.FLOW
     default: str = ""  # what the page shows where the field's default is not what counts
 

@@ -8,9 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping  # noqa: TC003 -- the annotations are evaluated
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import Annotated
+
+from replication.settings.setting_key import Key, Level
 
 BYTES, STRING, JSON, AVRO = "bytes", "string", "json", "avro"
 STOP, DEAD_LETTER = "stop", "dead-letter"
+_FORMATS = f"choice {BYTES}|{STRING}|{JSON}|{AVRO}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,20 +54,75 @@ class TopicTransform:
     """
 
     pattern: str  # a Java regex
-    where: Written | None = None
-    select: Written | None = None
-    route: Written | None = None
-    route_topics: tuple[str, ...] = ()
-    function: Written | None = None
+    where: Annotated[
+        Written | None,
+        Key("where", "code",
+            "Spark SQL: records for which it is true are kept (not those for which it is null)",
+            level=Level.TRANSFORM),
+    ] = None  # fmt: skip
+    select: Annotated[
+        Written | None,
+        Key("select", "code",
+            "Spark SQL: a list of `<expression> AS <column>`; columns that it does not name stay "
+            "as they are. Columns: `key`, `value`, `headers`, `timestamp`, `partition`",
+            level=Level.TRANSFORM),
+    ] = None  # fmt: skip
+    route: Annotated[
+        Written | None,
+        Key("route", "code",
+            "Spark SQL: the name of a topic on the target, or an array of names; null: the "
+            "topic's copy", level=Level.TRANSFORM),
+    ] = None  # fmt: skip
+    route_topics: Annotated[
+        tuple[str, ...],
+        Key("route.topics", "list",
+            "the topics that `route` or a function may name; they must be on the target",
+            level=Level.TRANSFORM),
+    ] = ()  # fmt: skip
+    function: Annotated[
+        Written | None,
+        Key("function", "code",
+            "`module:name`, or `<file>:name` for a Python file beside the properties file. "
+            "`transform = …` sets it for all topics", level=Level.TRANSFORM),
+    ] = None  # fmt: skip
     folder: str = ""  # of the file: where a function's module may be, besides Python's path
     smts: tuple[SmtSpec, ...] = ()
-    key_format: str = BYTES
-    value_format: str = BYTES
-    value_schema: Written | None = None
-    on_error: str = STOP
-    dead_letters_max: int = 100
-    timeout: timedelta = field(default=timedelta(seconds=10))
-    batch_records: int = 20_000
+    key_format: Annotated[
+        str,
+        Key("key.format", _FORMATS,
+            "what SQL sees of a key: `bytes`, `string`, `json` or [`avro`](#avro); with `json` "
+            "single message transforms find fields", level=Level.TRANSFORM),
+    ] = BYTES  # fmt: skip
+    value_format: Annotated[
+        str,
+        Key("value.format", _FORMATS, "the same of a value", level=Level.TRANSFORM),
+    ] = BYTES  # fmt: skip
+    value_schema: Annotated[
+        Written | None,
+        Key("value.schema", "code",
+            "the fields of a value in JSON or Avro, such as `amount INT, country STRING`: `value` "
+            "is a struct then, else a VARIANT (`value:amount::int`)", level=Level.TRANSFORM),
+    ] = None  # fmt: skip
+    on_error: Annotated[
+        str,
+        Key("on.error", f"choice {STOP}|{DEAD_LETTER}", "`stop` or `dead-letter`, see below",
+            level=Level.TRANSFORM),
+    ] = STOP  # fmt: skip
+    dead_letters_max: Annotated[
+        int,
+        Key("dead.letters.max", "int", "dead letters of a partition; the next one halts it",
+            least=0, level=Level.TRANSFORM),
+    ] = 100  # fmt: skip
+    timeout: Annotated[
+        timedelta,
+        Key("timeout.ms", "duration", "how long a function may take for a batch",
+            level=Level.TRANSFORM),
+    ] = timedelta(seconds=10)  # fmt: skip
+    batch_records: Annotated[
+        int,
+        Key("batch.records", "int", "offsets of a partition in one batch", least=1,
+            level=Level.TRANSFORM),
+    ] = 20_000  # fmt: skip
 
     @property
     def is_sql(self) -> bool:

@@ -193,21 +193,22 @@ def addresses(text: str) -> tuple[str, ...]:
     return tuple(_address(each) for each in found)
 
 
-def parse(kind: str, key: str, text: str, least: int | None = None) -> object:
+def parse(kind: str, key: str, text: str, least: int | timedelta | None = None) -> object:
     """Return the value of ``kind`` that ``text`` writes; a duration counts in the unit of ``key``.
 
-    Kinds: string, list, patterns, pattern, boolean, int, port, interval (below zero: never, which
-    is returned as zero), duration (longer than zero), bytes, start, start-offsets, topic-limits,
-    owners, addresses, sasl-mechanism, cron, urls, ``choice a|b``. ``least`` limits an int
-    and a size.
+    Kinds: string, code (whose line is remembered for messages), list, patterns, pattern, boolean,
+    int, port, interval (below zero: never, which is returned as zero), duration (longer than zero),
+    bytes, start, start-offsets, topic-limits, owners, addresses, sasl-mechanism, cron, urls,
+    ``choice a|b``. An int or a size below ``least`` is wrong; a shorter span of time counts as it.
     """
     name, _, choices = kind.partition(" ")
     if name == "choice":
         return choice(text, choices)
-    if name in ("interval", "duration"):
-        return _PARSE_SPAN[name](text, key)
+    if name in SPANS:
+        span = _PARSE_SPAN[name](text, key)
+        return max(span, least) if span and isinstance(least, timedelta) else span
     if name in ("int", "bytes"):
-        return _PARSE_NUMBER[name](text, least)
+        return _PARSE_NUMBER[name](text, least if isinstance(least, int) else None)
     return _PARSE[name](text)
 
 
@@ -263,6 +264,7 @@ def _is_ipv6(text: str) -> bool:
 
 _PARSE: Mapping[str, Callable[[str], object]] = {
     "string": str.strip,
+    "code": str.strip,
     "list": items,
     "patterns": items,
     "pattern": lambda text: (text.strip(),),
@@ -284,4 +286,5 @@ _PARSE_SPAN: Mapping[str, Callable[[str, str], timedelta]] = {
     "interval": interval,
     "duration": positive_duration,
 }
+SPANS = frozenset(_PARSE_SPAN)  # the kinds of spans of time
 _PARSE_NUMBER: Mapping[str, Callable[[str, int | None], int]] = {"int": integer, "bytes": size}

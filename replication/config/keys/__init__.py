@@ -4,8 +4,7 @@
     Isthmus uses
 ``connection_keys``: Kafka's client connection names: which are inherited, without effect, refused,
     or secret
-``docs_table``: Generates the tables of keys in docs/configuration.md from the sections of the
-    settings
+``docs_table``: Generates the tables of keys on the pages of docs/ from the sections of the settings
 ``key_status``: Judges each key of a file: used, without effect and why, or unknown and the nearest
     known key
 ``mm2_keys``: Keys of MirrorMaker 2 and Connect without effect, and why; others:

@@ -11,15 +11,16 @@ from replication.config.keys import client_keys, mm2_keys, own_keys
 from replication.config.keys.connection_keys import CONNECTION, refusal
 from replication.config.keys.ignored_promises import is_unkept
 from replication.config.keys.mm2_keys import Fate, KnownKey
+from replication.config.keys.scopes import Scoped
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from replication.config.file.findings import Notes
     from replication.config.file.properties import Value
-    from replication.config.keys.scopes import Scoped
 
 _PASSED_ON = (f"{PROVIDERS}.", "spark.conf.")  # any name may follow
+_OF_A_POLICY = "replication.policy.config."  # of the operator's own, which knows what they mean
 _CHECKED_WITH_VALUE = (own_keys.TOPIC_CONFIG, own_keys.TRANSFORM, *own_keys.CONNECT_TRANSFORMS)
 _REST = ("listeners.https.", "rest.", "admin.listeners.https.")
 _CLIENTS = tuple(f"{kind}." for kind in client_keys.KINDS)
@@ -60,8 +61,8 @@ def judge(value: Value, scoped: Scoped, props: Mapping[str, Value], notes: Notes
         return
     if scoped.scope in ("top", "flow") and f"{name}.".startswith(_CHECKED_WITH_VALUE):
         return
-    if scoped.scope in ("top", "flow") and name.startswith("replication.policy.config."):
-        return  # for a policy of the operator's own, which knows what to make of it
+    if scoped.scope in ("top", "flow") and name.startswith(_OF_A_POLICY):
+        return
     if name in mm2_keys.REMOVED:
         notes.info(value.at, f"has no effect: {mm2_keys.REMOVED[name]}")
     elif (client := client_name(scoped)) is not None:
@@ -77,6 +78,9 @@ def judge(value: Value, scoped: Scoped, props: Mapping[str, Value], notes: Notes
 def lookup(scoped: Scoped) -> KnownKey | None:
     """Return what is known of a key, by its scope; client settings are not among them."""
     name = scoped.name
+    if scoped.scope in ("top", "flow") and name.startswith(own_keys.TRANSFORM):
+        option = name.removeprefix(own_keys.TRANSFORM).rpartition("/")[2]
+        return own_keys.TRANSFORM_OPTIONS.get(option)
     match scoped.scope:
         case "flow":
             return _FLOW.get(name)
@@ -85,6 +89,15 @@ def lookup(scoped: Scoped) -> KnownKey | None:
         case "top":
             return _TOP.get(name) or mm2_keys.WORKER.get(name) or mm2_keys.CONNECT_FLOW.get(name)
     return None
+
+
+def is_setting(key: str) -> bool:
+    """Whether a key would have an effect at the top level, were no cluster called as it begins."""
+    if f"{key}.".startswith((*_PASSED_ON, _OF_A_POLICY, *_CHECKED_WITH_VALUE)):
+        return True
+    known = _TOP.get(key)
+    declared = known is not None and known.fate is not Fate.NO_EFFECT
+    return declared or client_name(Scoped("top", "", key)) is not None
 
 
 def client_name(scoped: Scoped) -> str | None:

@@ -7,9 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from replication.config.keys.section_keys import known
 from replication.settings.setting_key import Level
+
+if TYPE_CHECKING:
+    from datetime import timedelta
 
 
 class Fate(StrEnum):
@@ -28,7 +32,7 @@ class KnownKey:
     kind: str = "string"  # see values.parse
     fate: Fate = Fate.HONOURED
     why: str = ""
-    least: int | None = None  # the least value of a number or a size
+    least: int | timedelta | None = None  # see Key
 
 
 def honoured(level: Level) -> dict[str, KnownKey]:

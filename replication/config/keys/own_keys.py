@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from replication.config.keys.mm2_keys import WORKER_FROM_TOP, KnownKey, honoured
+from typing import TYPE_CHECKING
+
+from replication.config.file.values import SPANS
+from replication.config.keys.mm2_keys import CONNECTOR, WORKER_FROM_TOP, KnownKey, honoured
 from replication.settings.setting_key import Level
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 # Allowed at top level and per flow.
 FLOW: dict[str, KnownKey] = honoured(Level.FLOW)
@@ -13,6 +19,7 @@ TOPIC_CONFIG = "topic.config."
 
 # ``transform.<topic regex>/<what> = …``, or ``transform.<what>`` for all topics: as above.
 TRANSFORM = "transform."
+TRANSFORM_OPTIONS: dict[str, KnownKey] = honoured(Level.TRANSFORM)
 # Connect's, with names that the file chooses.
 CONNECT_TRANSFORMS = ("transforms.", "predicates.")
 
@@ -27,21 +34,16 @@ SPELLINGS: dict[str, str] = {
     "sync.acls.interval": "sync.topic.acls.interval.seconds",
 }
 
-# A key may be written without its unit, or with ``.ms`` for ``.seconds``.
-INTERVALS = (
-    "refresh.topics.interval",
-    "refresh.groups.interval",
-    "sync.topic.configs.interval",
-    "sync.topic.acls.interval",
-    "sync.group.offsets.interval",
-    "emit.checkpoints.interval",
-    "emit.heartbeats.interval",
-    "lag.sla",
-    "rpo.slo",
-    "reports.retention",
-    "copy.epoch",
-)
-SPELLINGS |= {name: f"{name}.seconds" for name in INTERVALS}
-SPELLINGS |= {f"{name}.ms": f"{name}.seconds" for name in INTERVALS}
-SPELLINGS["copy.anchor.interval"] = "copy.anchor.interval.ms"
-SPELLINGS["copy.anchor.interval.seconds"] = "copy.anchor.interval.ms"
+
+def _other_units(keys: Mapping[str, KnownKey]) -> dict[str, str]:
+    """Return how spans of time may be written too: without their unit, or in the other one."""
+    found: dict[str, str] = {}
+    for name in [name for name, key in keys.items() if key.kind in SPANS]:
+        stem, _, unit = name.rpartition(".")
+        if other := _OTHER_UNIT.get(unit):
+            found |= {stem: name, f"{stem}.{other}": name}
+    return found
+
+
+_OTHER_UNIT = {"seconds": "ms", "ms": "seconds"}
+SPELLINGS |= _other_units(CONNECTOR | FLOW | TOP)

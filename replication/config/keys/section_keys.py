@@ -6,7 +6,7 @@ Only the sections declare settings: see ``replication.settings.setting_key``.
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
 from functools import cache
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -34,11 +34,12 @@ from replication.settings.otlp_settings import OtlpSettings
 from replication.settings.setting_key import Key, Level
 from replication.settings.state_policies import Policies
 from replication.settings.topic_settings import AclSync, ConfigSync, TopicCreation
+from replication.settings.transform_settings import TopicTransform
 
 SECTIONS: tuple[type, ...] = (
     Flow, Selection, Naming, TopicCreation, ConfigSync, AclSync, CopySettings, GroupSettings,
     Policies, Mm2, Heartbeats, OffsetSyncs, Checkpoints, SparkSettings, Alerts, DagsterSettings,
-    MetricsSettings, OtlpSettings, BoundedJobs, VerificationSettings,
+    MetricsSettings, OtlpSettings, BoundedJobs, VerificationSettings, TopicTransform,
 )  # fmt: skip
 
 
@@ -84,12 +85,14 @@ def known(level: Level) -> dict[str, Key]:
     }
 
 
-def _defaults(section: type) -> dict[str, Any]:
+def _defaults(section: Any) -> dict[str, Any]:
     if issubclass(section, BaseModel):
         fields = section.model_fields
         return {name: each.get_default(call_default_factory=True) for name, each in fields.items()}
-    empty = section()
-    return {name: getattr(empty, name) for name in get_type_hints(section)}
+    return {
+        each.name: each.default if each.default_factory is MISSING else each.default_factory()
+        for each in dataclasses.fields(section)
+    }
 
 
 def _with_choices(key: Key, annotation: Any) -> Key:

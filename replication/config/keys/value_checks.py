@@ -20,7 +20,7 @@ from replication.config.file.providers import (
 from replication.config.file.sasl import SASL_MECHANISMS
 from replication.config.keys import client_keys
 from replication.config.keys.connection_keys import is_secret
-from replication.config.keys.key_status import client_name, lookup
+from replication.config.keys.key_status import client_name, is_setting, lookup
 from replication.config.keys.mm2_keys import KnownKey
 from replication.config.keys.own_keys import TOPIC_CONFIG
 from replication.config.keys.scopes import split_key
@@ -33,11 +33,6 @@ if TYPE_CHECKING:
     from replication.config.file.findings import Notes
 
 FILES = ("ssl.truststore.location", "ssl.keystore.location")
-_AMBIGUOUS = frozenset(
-    {"consumer", "producer", "admin", "config", "topics", "groups", "sync", "emit", "refresh",
-     "ssl", "sasl", "security", "replication", "spark", "copy", "lag", "alert", "metrics",
-     "isthmus", "drill", "verify"}
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +64,6 @@ def placeholders(props: Mapping[str, Value], notes: Notes) -> Mapping[str, Provi
 
 def parse_values(file: ParsedFile, notes: Notes) -> ParsedFile:
     """Return the file with each value parsed, once; note every value that is wrong by itself."""
-    for alias in file.aliases:
-        _check_alias(alias, file, notes)
     return replace(
         file, props={key: _parsed(key, value, file, notes) for key, value in file.props.items()}
     )
@@ -151,22 +144,30 @@ def _hint(known: KnownKey) -> str:
         return "commas separate several addresses"
     if name == "cron":
         return "write five fields, such as 0 3 * * sun"
-    if name in ("duration", "interval"):
+    if name in values.SPANS:
         return "write a number and a unit, such as 30s"
     if known.least is not None:
-        least = values.format_size(known.least) if name == "bytes" else known.least
-        return f"write {least} or more"
+        return f"write {values.written(name, '', known.least)} or more"
     return f"write one of {', '.join(choices.split('|'))}" if choices else "correct the value"
 
 
-def _check_alias(alias: str, parsed: ParsedFile, notes: Notes) -> None:
+def are_aliases(file: ParsedFile, notes: Notes) -> bool:
+    """Whether each name of a cluster can be one; note those with which keys mean two things."""
+    wrong = [each for each in file.aliases if not _is_alias(each, file, notes)]
+    return not wrong
+
+
+def _is_alias(alias: str, parsed: ParsedFile, notes: Notes) -> bool:
     at = parsed.props.get("clusters", Value("", "clusters")).at
     if "->" in alias or re.search(r"\s", alias):
         notes.error(at, f"{values.displayed(alias)} cannot be the name of a cluster",
                     "choose a name without blanks and arrows")  # fmt: skip
-    elif alias in _AMBIGUOUS:
-        notes.error(at, f"the cluster name {alias} cannot be distinguished from settings {alias}.*",
-                    "choose another name")  # fmt: skip
+        return False
+    own = (key for key in parsed.props if key.startswith(f"{alias}."))
+    if (setting := next(filter(is_setting, own), None)) is not None:
+        notes.error(at, f"the cluster name {alias} cannot be distinguished from the setting "
+                    f"{setting}", "choose another name")  # fmt: skip
+    return setting is None
 
 
 def absolute_files(

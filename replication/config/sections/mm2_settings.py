@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from replication.config.keys.section_keys import field_of, fields_of
-from replication.config.sections.task_settings import LEAST, NEVER
+from replication.config.keys.section_keys import field_of
+from replication.config.sections.task_settings import NEVER
 from replication.settings.mm2_settings import Checkpoints, Heartbeats, Mm2, OffsetSyncs
 
 if TYPE_CHECKING:
@@ -23,24 +23,18 @@ def read_mm2(
     read: Reader, worker: Reader, props: Mapping[str, Value], pair: Pair, *, reverse: bool
 ) -> Mm2:
     """Return the section. ``reverse``: the file has a flow of the reverse direction."""
-    return Mm2(
+    return worker.section(
+        Mm2,
         heartbeats=_heartbeats(read, back=not reverse and _asked_back(props, pair)),
         syncs=_syncs(read),
         checkpoints=_checkpoints(read),
-        **{each.name: worker.value(each) for each in fields_of(Mm2)},
     )
 
 
 def _heartbeats(read: Reader, *, back: bool) -> Heartbeats:
     found = read.section(Heartbeats)
     ever = found.every > NEVER
-    return found.model_copy(
-        update={
-            "enabled": found.enabled and ever,
-            "every": max(found.every, LEAST),
-            "back": back and ever,
-        }
-    )
+    return found.model_copy(update={"enabled": found.enabled and ever, "back": back and ever})
 
 
 def _syncs(read: Reader) -> OffsetSyncs:
@@ -53,7 +47,7 @@ def _syncs(read: Reader) -> OffsetSyncs:
 def _checkpoints(read: Reader) -> Checkpoints:
     found = read.section(Checkpoints)
     enabled = found.enabled and found.every > NEVER
-    return found.model_copy(update={"enabled": enabled, "every": max(found.every, LEAST)})
+    return found.model_copy(update={"enabled": enabled})
 
 
 def _asked_back(props: Mapping[str, Value], pair: Pair) -> bool:

@@ -41,16 +41,14 @@ def read_naming(read: Reader, flow: Pair, aliases: Collection[str], *, merging: 
         rule, own = read_rename(read, flow, aliases, notes), None
         kind = "identity" if rule is None else "rename"
     _check_separator(read, flow, separator, notes, prefixes=kind == "prefix")
-    return Naming.model_validate(
-        {
-            "kind": kind,
-            "separator": separator,
-            "internal_separator": _internal_separator(read, separator),
-            "rename": rule,
-            "own": own,
-            "mapped": _mapped(read, aliases, notes),
-            "merge": read.field(Naming, "merge"),
-        }
+    return read.section(
+        Naming,
+        kind=kind,
+        separator=separator,
+        internal_separator=_internal_separator(read, separator),
+        rename=rule,
+        own=own,
+        mapped=_mapped(read, aliases, notes),
     )
 
 

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from replication.config.sections.section_reader import Reader
 
 NEVER = timedelta(0)
-LEAST = timedelta(milliseconds=100)  # between two rounds of anything
 
 
 def read_configs(read: Reader) -> ConfigSync:
@@ -33,8 +32,7 @@ def read_acls(read: Reader) -> AclSync:
 def read_groups(read: Reader) -> GroupSettings:
     """Return whether groups' offsets are synced, and how often."""
     found = read.section(GroupSettings)
-    sync = found.sync and found.every > NEVER
-    return GroupSettings(sync=sync, every=max(found.every, LEAST))
+    return found.model_copy(update={"sync": found.sync and found.every > NEVER})
 
 
 def _overrides(read: Reader) -> Iterator[tuple[str, str, str]]:

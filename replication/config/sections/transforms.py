@@ -11,16 +11,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from replication.config.file import values
-from replication.config.keys.own_keys import TRANSFORM
+from replication.config.keys.own_keys import TRANSFORM, TRANSFORM_OPTIONS
+from replication.config.keys.section_keys import fields_of
 from replication.errors import ConfigError
 from replication.naming.java_regex import Untranslatable, compile_rules
 from replication.settings.transform_settings import (
     AVRO,
-    BYTES,
-    DEAD_LETTER,
     JSON,
-    STOP,
-    STRING,
     PredicateSpec,
     SmtSpec,
     TopicTransform,
@@ -29,7 +26,7 @@ from replication.settings.transform_settings import (
 from replication.transforms.smt.chain import Chain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
     from replication.config.file.findings import Notes
@@ -38,12 +35,7 @@ if TYPE_CHECKING:
 
 _ALL = ".*"
 _SQL = ("where", "select", "route")
-_FORMATS = f"{BYTES}|{STRING}|{JSON}|{AVRO}"
-_OPTIONS = (
-    "key.format", "value.format", "value.schema", "on.error", "dead.letters.max", "timeout.ms",
-    "batch.records",
-)  # fmt: skip
-_WHAT = (*_SQL, "route.topics", "function", *_OPTIONS)
+_DONE = {*_SQL, "route.topics", "function"}  # to records; all else is an option of that
 
 
 def read_transforms(read: Reader, notes: Notes) -> tuple[TopicTransform, ...]:
@@ -51,7 +43,7 @@ def read_transforms(read: Reader, notes: Notes) -> tuple[TopicTransform, ...]:
     by_pattern = _by_pattern(read, notes)
     smts = _smts(read, notes)
     general = by_pattern.pop(_ALL, {})
-    options = {what: each for what, each in general.items() if what in _OPTIONS}
+    options = {what: each for what, each in general.items() if what not in _DONE}
     patterns = {pattern: {**options, **own} for pattern, own in by_pattern.items()}
     if smts or general.keys() - options.keys():
         patterns[_ALL] = general
@@ -71,8 +63,9 @@ def _by_pattern(read: Reader, notes: Notes) -> dict[str, dict[str, Value]]:
         if not key.startswith(TRANSFORM):
             continue
         pattern, _, what = key.removeprefix(TRANSFORM).rpartition("/")
-        if what not in _WHAT:
-            notes.error(value.at, f"has no {what or 'name'} to set", f"one of {', '.join(_WHAT)}")
+        if what not in TRANSFORM_OPTIONS:
+            known = f"one of {', '.join(TRANSFORM_OPTIONS)}"
+            notes.error(value.at, f"has no {what or 'name'} to set", known)
             continue
         try:
             compile_rules((pattern or _ALL,))
@@ -106,25 +99,18 @@ def _transform(
         notes.error(own["route"].at, "has no list of the topics that it may name",
                     f"{own['route'].key}.topics = first, second")  # fmt: skip
         return None
-    schema = own.get("value.schema")
-    text = {what: _written(read, value) for what, value in own.items()}
     transform = TopicTransform(
         pattern=pattern,
-        where=text.get("where"),
-        select=text.get("select"),
-        route=text.get("route"),
-        route_topics=values.items(own["route.topics"].text) if "route.topics" in own else (),
-        function=text.get("function"),
         folder=str(read.file.parent.absolute()),
         smts=smts,
-        value_schema=None if schema is None else text["value.schema"],
-        **_options(own, notes),
+        **dict(_settings_of(read, own)),
     )
+    schema = own.get("value.schema")
     if schema is not None and transform.value_format not in (JSON, AVRO):
         notes.error(schema.at, "has no effect on a value that is neither JSON nor Avro",
                     "set value.format = json")  # fmt: skip
     for what in ("key.format", "value.format"):
-        if what in own and own[what].text.strip().lower() == AVRO:
+        if what in own and own[what].parsed == AVRO:
             _check_avro(read, transform, own[what], notes)
     return _checked(transform, notes)
 
@@ -148,24 +134,13 @@ def _checked(transform: TopicTransform, notes: Notes) -> TopicTransform | None:
     return transform
 
 
-def _options(own: Mapping[str, Value], notes: Notes) -> dict[str, Any]:
-    kinds: dict[str, tuple[str, Callable[[str], Any]]] = {
-        "key.format": ("key_format", lambda text: values.choice(text, _FORMATS)),
-        "value.format": ("value_format", lambda text: values.choice(text, _FORMATS)),
-        "on.error": ("on_error", lambda text: values.choice(text, f"{STOP}|{DEAD_LETTER}")),
-        "dead.letters.max": ("dead_letters_max", lambda text: values.integer(text, 0)),
-        "timeout.ms": ("timeout", lambda text: values.positive_duration(text, "timeout.ms")),
-        "batch.records": ("batch_records", lambda text: values.integer(text, 1)),
-    }
-    found = {}
-    for what, (name, parse) in kinds.items():
-        if (value := own.get(what)) is None:
-            continue
-        try:
-            found[name] = parse(value.text)
-        except ValueError as error:
-            notes.error(value.at, str(error), "correct the value")
-    return found
+def _settings_of(read: Reader, own: Mapping[str, Value]) -> Iterator[tuple[str, Any]]:
+    """Yield the fields that a file sets; a wrong value, which was noted, leaves the default."""
+    for field in fields_of(TopicTransform):
+        (key,) = field.keys
+        value = own.get(key.name)
+        if value is not None and value.parsed is not None:
+            yield field.name, _written(read, value) if key.kind == "code" else value.parsed
 
 
 def _smts(read: Reader, notes: Notes) -> tuple[SmtSpec, ...]:
@@ -188,7 +163,7 @@ def _smt(read: Reader, name: str, listed: Value, notes: Notes) -> SmtSpec | None
     if kind is None:
         notes.error(listed.at, f"names {name}, which has no transforms.{name}.type", "set it")
         return None
-    spec = SmtSpec(name, kind, settings, negate=negate is not None and values.boolean(negate.text))
+    spec = SmtSpec(name, kind, settings, negate=negate is not None and _is_true(negate, notes))
     if predicate is None:
         return spec
     of_predicate = _settings(read, f"predicates.{predicate.text}.")
@@ -199,6 +174,15 @@ def _smt(read: Reader, name: str, listed: Value, notes: Notes) -> SmtSpec | None
                     "set it")  # fmt: skip
         return None
     return replace(spec, predicate=PredicateSpec(predicate.text, test, of_predicate))
+
+
+def _is_true(written: Written, notes: Notes) -> bool:
+    try:
+        return values.boolean(written.text)
+    except ValueError as error:
+        key = written.where.rpartition(": ")[2]
+        notes.error((key, _line(written)), str(error), "write true or false")
+        return False
 
 
 def _settings(read: Reader, start: str) -> dict[str, Written]:

@@ -259,11 +259,33 @@ def test_bl_015_every_cluster_gets_its_own_settings_alone(tmp_path):
     assert config.flow("us->us.west").copying.isolation == "read_committed"
 
 
-@pytest.mark.parametrize("alias", ["consumer", "topics", "A->B", "sync"])
-def test_bl_015_a_name_that_cannot_be_told_from_a_setting_is_refused(tmp_path, alias):
-    text = TWO + f"{alias}.bootstrap.servers = c:1\n"
-    text = text.replace("clusters = A, B", f"clusters = A, B, {alias}")
-    assert any("cannot be" in message for message in about(found(tmp_path, text), "clusters"))
+def with_a_third(alias: str, line: str) -> str:
+    """Return a file with a third cluster, and one more line."""
+    text = TWO.replace("clusters = A, B", f"clusters = A, B, {alias}")
+    return f"{text}{alias}.bootstrap.servers = c:1\n{line}\n"
+
+
+@pytest.mark.parametrize(
+    ("alias", "line"),
+    [
+        ("consumer", ""),
+        ("A->B", ""),
+        ("topics", "topics.exclude = x"),
+        ("sync", "sync.topic.acls.enabled = true"),
+        ("batch", "batch.schedule = 0 3 * * *"),
+        ("spark", "spark.conf.spark.x = y"),
+        ("transform", "transform.orders/where = true"),
+        ("ssl", "ssl.protocol = TLSv1.3"),
+    ],
+)
+def test_bl_015_a_name_that_cannot_be_told_from_a_setting_is_refused(tmp_path, alias, line):
+    findings = found(tmp_path, with_a_third(alias, line))
+    assert any("cannot be" in message for message in about(findings, "clusters"))
+
+
+@pytest.mark.parametrize("alias", ["source", "batch", "sync", "reports"])
+def test_bl_015_a_name_with_which_no_setting_of_the_file_begins_is_allowed(tmp_path, alias):
+    assert about(found(tmp_path, with_a_third(alias, "")), "clusters") == []
 
 
 def test_bl_016_blanks_and_continuations_in_lists_are_taken_out(tmp_path):

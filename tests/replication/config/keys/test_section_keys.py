@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import timedelta
 from pathlib import Path
 from typing import get_args, get_type_hints
 
 import pytest
-from support.settings.config_files import TWO, about, flow, found
+from support.settings.config_files import TWO, about, flow, found, loaded
 
 from replication.config.file import values
 from replication.config.keys import docs_table
@@ -20,9 +21,10 @@ from replication.settings.metrics_settings import MetricsSettings
 from replication.settings.mm2_settings import Mm2
 from replication.settings.setting_key import Derived, Level
 from replication.settings.state_policies import Policies
+from replication.settings.transform_settings import TopicTransform
 
 ROOT = Path(__file__).parents[4]
-PAGE = (ROOT / "docs" / "configuration.md").read_text()
+PAGES = [(ROOT / "docs" / name).read_text() for name in ("configuration.md", "transforms.md")]
 FIELDS = [(section, each) for section in SECTIONS for each in fields_of(section)]
 KEYS = [(each, key) for _, each in FIELDS for key in each.keys]
 # Fields that are whole sections, or say which clusters a flow connects.
@@ -30,6 +32,7 @@ STRUCTURE = {
     Flow: {"source", "target", "clients", "selection", "naming", "creation", "configs", "acls",
            "copying", "policies", "mm2", "groups"},
     Mm2: {"heartbeats", "syncs", "checkpoints"},
+    TopicTransform: {"pattern", "folder", "smts"},  # Connect's have names that the file chooses
     MetricsSettings: {"otlp"},
 }  # fmt: skip
 
@@ -73,12 +76,14 @@ def test_a_key_belongs_to_one_field():
     assert {name: n for name, n in Counter(key.name for _, key in KEYS).items() if n > 1} == {}
 
 
-def test_the_page_holds_the_tables_that_the_sections_make():
-    assert renewed(PAGE) == PAGE, "run make docs"
+@pytest.mark.parametrize("page", PAGES, ids=["configuration", "transforms"])
+def test_a_page_holds_the_tables_that_the_sections_make(page):
+    assert renewed(page) == page, "run make docs"
 
 
-def test_the_page_has_a_row_for_each_key():
-    rows = Counter(line.split("`")[1] for line in PAGE.splitlines() if line.startswith("| `"))
+def test_the_pages_have_a_row_for_each_key():
+    lines = [line for page in PAGES for line in page.splitlines()]
+    rows = Counter(line.split("`")[1] for line in lines if line.startswith("| `"))
     prefixes = {Level.WORKER: "B.", Level.CONSUMER: "A.consumer."}
     names = [f"{prefixes.get(key.level, '')}{key.name}" for _, key in KEYS]
     assert {name: rows[name] for name in names if rows[name] != 1} == {}
@@ -92,7 +97,36 @@ def test_the_page_renews_a_table_and_nothing_else():
         "the lag check fails |\n"
         "<!-- end -->\nafter\n"
     )
-    assert docs_table.PAGE == ROOT / "docs" / "configuration.md"
+    assert [each.read_text("utf-8") for each in docs_table.PAGES] == PAGES
+
+
+def test_a_section_without_a_field_stands_for_what_the_page_names_nowhere_else():
+    page = "".join(
+        f"<!-- settings: {names} -->\n<!-- end -->\n"
+        for names in ("Heartbeats.enabled Heartbeats.replication_factor", "Heartbeats")
+    )
+    rows = [line.split("`")[1] for line in renewed(page).splitlines() if line.startswith("| `")]
+    assert rows == [
+        "emit.heartbeats.enabled",
+        "heartbeats.topic.replication.factor",
+        "emit.heartbeats.interval.seconds",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "every"), [("50ms", 100), ("-1", 0), ("100ms", 100), ("2s", 2000)]
+)
+def test_an_interval_below_the_least_counts_as_the_least(tmp_path, text, every):
+    beats = flow(tmp_path, f"emit.heartbeats.interval.seconds = {text}\n").mm2.heartbeats
+    assert beats.every == timedelta(milliseconds=every)
+    assert beats.enabled == (every > 0)
+
+
+@pytest.mark.parametrize("name", ["metrics.otlp.interval", "metrics.otlp.interval.ms"])
+def test_a_span_of_time_may_be_written_without_its_unit_or_in_the_other_one(tmp_path, name):
+    text = f"{TWO}{name} = 7000\nmetrics.otlp.endpoint = https://h:1\n"
+    seconds = 7000 if name.endswith("interval") else 7
+    assert loaded(tmp_path, text).config.metrics.otlp.interval == timedelta(seconds=seconds)
 
 
 def test_the_consumers_settings_are_known_client_settings():
