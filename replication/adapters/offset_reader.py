@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Coroutine, Iterable, Mapping, Sequence
 
     from replication.adapters.wire.network import WireNetwork
-    from replication.client.cluster_ids import FlowClusters
+    from replication.client.cluster_ids import FlowClusters, Verify
     from replication.offsets.counted_log import CountedLog
     from replication.offsets.flow_offsets import Answers
     from replication.offsets.groups.consumer_groups import CommitGroup, Group, Positions
@@ -54,10 +54,11 @@ class OffsetReader:
         self.errors: dict[TopicPartition, str] = {}  # why some were left out since the last look
         self._loop = asyncio.new_event_loop()
         self._turn = threading.Lock()
-        self.source = self._connect(flow.clients.source_consumer)
-        self.target = self._connect(flow.clients.target_producer)
-        if known is not None:
-            self.source.verify, self.target.verify = known.verify_source, known.verify_target
+        verify_source, verify_target = (
+            (None, None) if known is None else (known.verify_source, known.verify_target)
+        )
+        self.source = self._connect(flow.clients.source_consumer, verify_source)
+        self.target = self._connect(flow.clients.target_producer, verify_target)
         # Points last: one that an anchor does not know of yet does no harm, one that is missing
         # costs counting.
         topics = (PRODUCERS_TOPIC, anchors_topic(flow.source), offsets_topic(flow.source))
@@ -207,8 +208,8 @@ class OffsetReader:
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
 
-    def _connect(self, properties: Mapping[str, str]) -> WireNetwork:
-        return connect(properties, f"isthmus-offsets-{self.flow.name}")
+    def _connect(self, properties: Mapping[str, str], verify: Verify | None) -> WireNetwork:
+        return connect(properties, f"isthmus-offsets-{self.flow.name}", verify)
 
 
 async def _news(network: WireNetwork, logs: Sequence[StateLog]) -> list[Stored]:

@@ -12,7 +12,6 @@ from replication.model import NO_LEADER_EPOCH
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from replication.client.cluster_ids import Verify
     from replication.client.fetch_session import FetchOptions
     from replication.client.fetch_values import Fetched, Leader
     from replication.model import ProducerIdAndEpoch, TopicPartition
@@ -52,7 +51,6 @@ class Network(Protocol):
     """
 
     cluster_id: str  # as of the last refresh
-    verify: Verify | None  # is called with the cluster id that each new connection leads to
 
     async def refresh(self, topics: Iterable[str]) -> None:
         """Request leaders, leader epochs and topic ids of ``topics``."""

@@ -16,7 +16,7 @@ _LEADER_ONLY_S = 30.0  # after a replica failed: fetch everything from the leade
 class Replicas:
     """The preferred replicas that leaders reported to ``rack``; kept from epoch to epoch."""
 
-    rack: str = ""
+    rack: str
     _preferred: dict[TopicPartition, tuple[int, float]] = field(default_factory=dict)
     _leader_only_until: float = 0.0
 

@@ -6,7 +6,6 @@ import asyncio
 import random
 import time
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from replication.client.network import Fenced
@@ -22,9 +21,10 @@ from replication.copier.takeover.placement.renamed_topic import (
 from replication.copier.takeover.placement.start_position import StartPositions
 from replication.copier.takeover.point_log import store_points
 from replication.copier.takeover.producer_ids import entry_of, producer_identity
-from replication.model import BY_ID, PartitionState
+from replication.model import PartitionState
 from replication.provenance.origins import rule_of
-from replication.provenance.record_headers import OriginHeaders, RecordOrigin
+from replication.provenance.record_headers import RecordOrigin
+from replication.provenance.record_rules import RecordRules
 from replication.state import PRODUCERS_TOPIC, flow_topics, offsets_topic
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ async def _take_placed(
     await connections.takeover.entries.register(entry_of(spec, connections, me))
     partitions = list(await asyncio.gather(*map(start_positions.place, spec.partitions)))
     choose_isolation(partitions, spec.copying.isolation)
-    _set_paths(partitions, connections, spec)
+    _decide_rules(partitions, connections, spec)
     await connections.takeover.anchors.append(start_positions.losses)
     counted = await connections.takeover.take([each for each in partitions if each.topic_id], me)
     points = StateLog(connections.target, offsets_topic(spec.source_alias))
@@ -148,20 +148,19 @@ async def _take_placed(
     return partitions, counted
 
 
-def _set_paths(
+def _decide_rules(
     partitions: Iterable[PartitionCopy], connections: Connections, spec: UnitSpec
 ) -> None:
-    """Set each partition's loop rule from its claim."""
-    path_of, source_id = connections.registry.origins.path_of, connections.source.cluster_id
-    stamp = RecordOrigin(source_id, spec.source_alias) if spec.stamps else None
+    """Decide from each partition's claim which of its records are copied."""
+    source, target = connections.source.cluster_id, connections.target.cluster_id
+    stamp = RecordOrigin(source, spec.source_alias) if spec.stamps else None
     for partition in partitions:
-        rule = rule_of(partition.claimed.origins, connections.target.cluster_id)
-        by_id = rule is not None and rule.by == BY_ID
-        partition.path_of = partial(path_of, rule=rule) if rule is not None and by_id else None
-        partition.look_up = partial(connections.registry.look_up, needed=spec.source_has_copies)
-        header_rule = None if by_id else rule
-        partition.recast = (
-            OriginHeaders(partition.source, header_rule, stamp) if header_rule or stamp else None
+        partition.rules = RecordRules.of(
+            partition.source,
+            rule_of(partition.claimed.origins, target),
+            connections.registry,
+            stamp=stamp,
+            needed=spec.source_has_copies,
         )
 
 

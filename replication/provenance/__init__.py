@@ -9,6 +9,8 @@
 ``producer_registry``: Reads the source's registry of producer ids: which batches are copies, and
     their path
 ``record_headers``: Origin headers: names the cluster where a record was produced; written by option
+``record_rules``: Which records of one source partition a flow copies, along which path and with
+    which headers
 ``routes``: Routes: which flow brings one cluster's records to another, where topic names are kept
 
 May import: ``naming``, ``client`` and what is below ``client``.

@@ -89,8 +89,7 @@ class AnchorReader:
     def _opened(self) -> tuple[StateLog, ...]:
         """Return the log of the anchors, and where groups are synced that of their offsets."""
         name = f"isthmus-metrics-{self._flow.name}"
-        network = connect(self._flow.clients.target_producer, name)
-        network.verify = self._verify
+        network = connect(self._flow.clients.target_producer, name, self._verify)
         anchors = StateLog(network, anchors_topic(self._flow.source), read=_unread)
         if not self._flow.groups.sync:
             return (anchors,)

@@ -36,9 +36,14 @@ _PRODUCE_VERSION = 9
 class WireNetwork:
     """Implements ``replication.client.network.Network`` over kafka-python's codecs and sockets."""
 
-    def __init__(self, bootstrap: Sequence[str], config: Mapping[str, Any], client_id: str) -> None:
+    def __init__(
+        self, config: Mapping[str, Any], client_id: str, verify: Verify | None = None
+    ) -> None:
+        """``config`` as kafka-python takes it; ``verify``: see ``connect``."""
         self.cluster_id = ""
-        self._connections = BrokerConnections(bootstrap, config, client_id)
+        self._connections = BrokerConnections(
+            config["bootstrap_servers"], config, client_id, verify
+        )
         self._leaders: dict[TopicPartition, Leader] = {}
         self._in_sync: dict[TopicPartition, Sequence[int]] = {}  # in sync
         self._topic_ids: dict[str, bytes] = {}
@@ -47,15 +52,6 @@ class WireNetwork:
         self._coordination = Coordination(self._connections, self._call)
         self._offsets = Offsets(self._call, self.leader, self.refresh)
         self.groups = Groups(self._call, lambda: self._connections.brokers)
-
-    @property
-    def verify(self) -> Verify | None:
-        """Checks the cluster id of each new connection."""
-        return self._connections.verify
-
-    @verify.setter
-    def verify(self, verify: Verify | None) -> None:
-        self._connections.verify = verify
 
     # -- leaders -----------------------------------------------------------------------------
 
@@ -241,10 +237,12 @@ class WireNetwork:
         return await connections.requests.call(channel, request, highest)
 
 
-def connect(properties: Mapping[str, str], client_id: str) -> WireNetwork:
+def connect(
+    properties: Mapping[str, str], client_id: str, verify: Verify | None = None
+) -> WireNetwork:
     """Return a network for the running event loop; it connects on first use.
 
-    ``properties`` are Java client properties. Raises ConfigError for stores that cannot be read.
+    ``properties`` are Java client properties. ``verify`` is called with the cluster id that each
+    new connection leads to. Raises ConfigError for stores that cannot be read.
     """
-    config = to_kafka_python(properties)
-    return WireNetwork(config["bootstrap_servers"], config, client_id)
+    return WireNetwork(to_kafka_python(properties), client_id, verify)

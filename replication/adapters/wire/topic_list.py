@@ -52,8 +52,8 @@ class TopicList:
         config = to_kafka_python(properties)
         self._address = address or ",".join(config["bootstrap_servers"])
         self._loop = asyncio.new_event_loop()
-        self._connections = BrokerConnections(config["bootstrap_servers"], config, client_id)
-        self._connections.verify = verify
+        servers = config["bootstrap_servers"]
+        self._connections = BrokerConnections(servers, config, client_id, verify)
         self._turn = threading.Lock()
         self._node: int | None = None  # the broker to ask; None: any
         self._last = -1  # the broker that was asked last, of those that the cluster named

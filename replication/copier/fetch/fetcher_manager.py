@@ -60,7 +60,6 @@ class FetcherManager:
 
     def __post_init__(self) -> None:
         connections = self.connections
-        connections.replicas.rack = self.spec.copying.client_rack
         self._throttle = Throttle(self.spec.copying.bytes_per_second)
         self._shared = FetcherContext(
             connections.source,

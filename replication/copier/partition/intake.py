@@ -106,7 +106,7 @@ def _require_same(partition: PartitionCopy, batch: Batch) -> None:
 
     Where headers are added to records they are not compared.
     """
-    if partition.last_own is None or partition.recast is not None:
+    if partition.last_own is None or partition.rules.recast is not None:
         return
     listed = [e for e in decode(batch, partition.source) if e.offset >= partition.position]
     if len(listed) < partition.skip:
@@ -139,9 +139,8 @@ def advance_past(partition: PartitionCopy) -> None:
 
 def _path(partition: PartitionCopy, batch: Batch) -> ReplicationPath | None:
     """Return the replication path of a batch; None: it is a copy and must not be copied back."""
-    if partition.path_of is None:
-        return LOCAL_ORIGIN
-    return partition.path_of(batch.producer_id, batch.base)
+    path_of = partition.rules.path_of
+    return LOCAL_ORIGIN if path_of is None else path_of(batch.producer_id, batch.base)
 
 
 def _producer_batch(
@@ -152,7 +151,8 @@ def _producer_batch(
         _require_same(partition, batch)
     after = min(batch.last + 1, partition.end)
     is_inside = batch.base >= partition.position and batch.last < partition.end
-    whole = is_inside and partition.recast is None
+    recast = partition.rules.recast
+    whole = is_inside and recast is None
     if whole and 0 < batch.count <= partition.skip:
         partition.skip -= batch.count
         return None
@@ -165,7 +165,7 @@ def _producer_batch(
         within=range(partition.position, after),
         skip=partition.skip,
         where=partition.source,
-        recast=partition.recast,
+        recast=recast,
     )
     partition.skip -= rest.skipped
     if rest.batch is None:

@@ -24,14 +24,11 @@ from replication.state import Anchor
 LAST_OFFSET = (1 << 63) - 1
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from replication.client.fetch_values import FetchKey
     from replication.copier.partition.broker_errors import PartitionError
     from replication.copier.partition.producer_batch import ProducerBatch
     from replication.model import PartitionPlan
-    from replication.provenance.origins import ReplicationPath
-    from replication.provenance.record_headers import OriginHeaders
+    from replication.provenance.record_rules import RecordRules
 
 
 @dataclass(slots=True, eq=False)
@@ -45,6 +42,7 @@ class PartitionCopy(FetchState):
     plan: PartitionPlan
     topic_id: bytes  # of the source topic
     claimed: Anchor  # the last claim; its appenders count until the position is exact
+    rules: RecordRules  # which records are copied; not decided until the claim says it
     own: int = 1  # how many of these appenders, from the end, are our own
     contested: bool = False  # another unit has claimed it, which is not fenced yet
     skip: int = 0  # next source records to skip: they are on the target already
@@ -54,10 +52,6 @@ class PartitionCopy(FetchState):
     counted: int = 0  # target offset up to which records were counted
     acked: Position | None = None
     exact: bool = False  # acked is the real position; False: counted records must be added
-    # Replication path by producer id and source offset; None: all records are copied.
-    path_of: Callable[[int, int], ReplicationPath | None] | None = None
-    look_up: Callable[[set[int]], Awaitable[None]] | None = None  # loads what ``path_of`` needs
-    recast: OriginHeaders | None = None  # headers to add to records; None: none
     reason: str = ""
     stalled_lso: str = ""  # reason when an open transaction blocks the source's last stable offset
     remark: str = ""  # shown to operators while RUNNING without a reason

@@ -138,13 +138,13 @@ def _producer_ids(fetched: Sequence[FetchedPartition]) -> dict[PartitionCopy, se
     return {
         partition: producer_ids(each.records)
         for partition, each in fetched
-        if partition.path_of is not None and each.records
+        if partition.rules.path_of is not None and each.records
     }
 
 
 def _missing_paths(partition: PartitionCopy, ids: Iterable[int]) -> set[ReplicationPath]:
     """Return the replication paths to forward that have no producer in the partition yet."""
-    path_of = partition.path_of
+    path_of = partition.rules.path_of
     if path_of is None:
         return set()
     found = {path_of(each, partition.position) for each in ids}

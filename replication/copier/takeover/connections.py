@@ -17,12 +17,14 @@ from replication.state import PRODUCERS_TOPIC, anchors_topic
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from replication.client.cluster_ids import Verify
     from replication.client.fetch_session import FetchSession
     from replication.client.network import Network
     from replication.copier.spec import UnitSpec
     from replication.model import TopicPartition
 
-    Connect = Callable[[Mapping[str, str], str], Network]
+    # Client properties, client id, and what is called with the cluster id of each connection.
+    Connect = Callable[[Mapping[str, str], str, Verify], Network]
     _Key = tuple[object, ...]
 
 
@@ -34,18 +36,23 @@ class Connections:
     target: Network
     takeover: Takeover
     registry: SourceRegistry  # of the producer ids that append to the source
+    replicas: Replicas  # of the source
     sessions: dict[tuple[int, bool], FetchSession] = field(default_factory=dict)  # by node, tail
-    replicas: Replicas = field(default_factory=Replicas)
     checked: set[TopicPartition] = field(default_factory=set)  # whose target end was checked
 
 
-def new_connections(flow: str, source: Network, target: Network, source_alias: str) -> Connections:
-    """Return the connections to both clusters, with no anchor read yet."""
-    anchors = StateLog(target, anchors_topic(source_alias))
+def new_connections(
+    spec: UnitSpec, source: Network, target: Network, replaced: dict[int, float]
+) -> Connections:
+    """Return the connections to both clusters of ``spec``, with no anchor read yet.
+
+    ``replaced``: since when the process has known producer ids that others have replaced.
+    """
+    anchors = StateLog(target, anchors_topic(spec.source_alias))
     registry = StateLog(target, PRODUCERS_TOPIC)
-    takeover = Takeover(flow, target, anchors, registry, source)
+    takeover = Takeover(spec.flow, target, anchors, registry, source, replaced)
     producers = SourceRegistry(source, anchored=AnchoredProducers(source))
-    return Connections(source, target, takeover, producers)
+    return Connections(source, target, takeover, producers, Replicas(spec.copying.client_rack))
 
 
 @dataclass(slots=True)
@@ -64,10 +71,9 @@ class ConnectionPool:
         if free:
             return free.pop()
         name = f"isthmus-{spec.flow}{'-txn' if spec.is_transactional else ''}"
-        source, target = connect(spec.source, name), connect(spec.target, name)
         known = FlowClusters(spec.flow, spec.source_id, spec.target_id)
-        source.verify, target.verify = known.verify_source, known.verify_target
-        return self._new(spec, source, target)
+        source = connect(spec.source, name, known.verify_source)
+        return self._new(spec, source, connect(spec.target, name, known.verify_target))
 
     def give_back(self, spec: UnitSpec, connections: Connections, *, well: bool) -> None:
         """Put ``connections`` back. Unless all is ``well``, forget what they have read."""
@@ -77,9 +83,7 @@ class ConnectionPool:
 
     def _new(self, spec: UnitSpec, source: Network, target: Network) -> Connections:
         """Return connections that have read nothing yet; for how long they waited is known."""
-        connections = new_connections(spec.flow, source, target, spec.source_alias)
-        connections.takeover.replaced = self._replaced[_key(spec)]
-        return connections
+        return new_connections(spec, source, target, self._replaced[_key(spec)])
 
     async def close(self) -> None:
         """Close all idle connections."""
@@ -93,4 +97,4 @@ class ConnectionPool:
 def _key(spec: UnitSpec) -> _Key:
     source, target = (tuple(sorted(each.items())) for each in (spec.source, spec.target))
     ids = spec.source_id, spec.target_id
-    return spec.flow, spec.is_transactional, source, target, ids
+    return spec.flow, spec.is_transactional, source, target, ids, spec.copying.client_rack

@@ -67,9 +67,11 @@ class SourceScan:
 
     async def run(self) -> None:
         partition = self.partition
-        scan = PartitionCopy(partition.flow, partition.plan, partition.topic_id, partition.claimed)
+        rules = partition.rules
+        scan = PartitionCopy(
+            partition.flow, partition.plan, partition.topic_id, partition.claimed, rules
+        )
         scan.queue.writer = _AnyProducer()
-        scan.path_of, scan.recast = partition.path_of, partition.recast
         scan.position = partition.claimed.source or 0
         committed = partition.claimed.isolation != "read_uncommitted"
         options = FetchOptions(max_wait_ms=50, isolation=int(committed), line="search")
@@ -77,8 +79,8 @@ class SourceScan:
         while self.wanted.seen < self.most:
             before, found = scan.position, await self._fetch(scan, options, buffer)
             if found is not None:
-                if partition.path_of is not None and partition.look_up is not None:
-                    await partition.look_up(producer_ids(found.records))
+                if rules.path_of is not None:
+                    await rules.look_up(producer_ids(found.records))
                 self._take(scan, found, buffer)
                 if scan.position >= (found.stable if committed else found.high_watermark):
                     break

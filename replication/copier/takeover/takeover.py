@@ -60,14 +60,14 @@ class Takeover:
     anchors: StateLog
     registry: StateLog
     source: Network  # to look for a position by content
+    # Since when a former producer id is known to be replaced, in monotonic seconds. Kept for the
+    # next takeover: an epoch may be shorter than the wait.
+    replaced: dict[int, float] = field(default_factory=dict)
     seen: dict[TopicPartition, Anchor] = field(default_factory=dict)  # with the claims on them
     entries: TargetRegistry = field(init=False)
     # The last producers without a transactional id.
     plain: dict[ReplicationPath, ProducerIdAndEpoch] = field(default_factory=dict)
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)  # of a transaction, or of its fence
-    # Since when a former producer id is known to be replaced, in monotonic seconds. Kept for the
-    # next takeover: an epoch may be shorter than the wait.
-    replaced: dict[int, float] = field(default_factory=dict)
     waits: str = ""  # what the last takeover waited for, or waits for
 
     def __post_init__(self) -> None:

@@ -52,9 +52,9 @@ class TaskProcess:
         )
         if key not in self._connected:
             name = f"isthmus-{clusters.flow}-transform"
-            source, target = connect(clusters.source, name), connect(clusters.target, name)
             known = FlowClusters(clusters.flow, clusters.source_id, clusters.target_id)
-            source.verify, target.verify = known.verify_source, known.verify_target
+            source = connect(clusters.source, name, known.verify_source)
+            target = connect(clusters.target, name, known.verify_target)
             registry = SourceRegistry(source, anchored=AnchoredProducers(source))
             self._connected[key] = Connected(source, target, registry)
         return self._connected[key]

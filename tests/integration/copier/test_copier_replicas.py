@@ -69,8 +69,8 @@ def test_a_replica_in_our_rack_is_read_and_the_leader_again_when_it_fails(
     kafka_records.create_topic(target_cluster.bootstrap_servers, topic)
     flow = Flow(source, target_cluster, {topic: 1})
 
-    def connected(properties, client_id):
-        network = connect(properties, client_id)
+    def connected(properties, client_id, verify):
+        network = connect(properties, client_id, verify)
         fetch = network.begin_fetch
 
         def heard(node, entries, options, into, answer):

@@ -26,8 +26,8 @@ class Hearing:
     def __init__(self) -> None:
         self.named: list[int] = []
 
-    def connect(self, properties, client_id):
-        network = connect(properties, client_id)
+    def connect(self, properties, client_id, verify):
+        network = connect(properties, client_id, verify)
         fetch = network.begin_fetch
 
         def heard(node, entries, options, into, answer):

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 from support.copier.append_leases import held
 from support.copier.partition_copies import a_partition, a_start
+from support.copier.two_clusters import a_spec
 from support.fakes.memory_network import MemoryCluster
 
 from replication.client.error_codes import ErrorCode
@@ -22,7 +23,9 @@ class Writing:
 
     def __init__(self) -> None:
         self.target = MemoryCluster()
-        takeover = new_connections("f", MemoryCluster("source"), self.target, "A").takeover
+        takeover = new_connections(
+            a_spec(flow="f"), MemoryCluster("source"), self.target, {}
+        ).takeover
         self.partition = a_partition(a_start())
         self.partition.exact = True
         points = StateLog(self.target, "points")

@@ -130,7 +130,7 @@ def test_anchors_follow_soon_where_a_takeover_would_have_much_to_count(pair, mon
 
 @pytest.mark.parametrize("problem", [ConfigError("key store: no such file"), ClusterUnavailable()])
 def test_ends_that_cannot_be_made_are_the_reports_outcome(problem):
-    def connect(_properties, _name):
+    def connect(*_):
         raise problem
 
     host = Host()

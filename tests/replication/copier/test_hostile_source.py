@@ -99,7 +99,7 @@ class Copied:
         spec = a_spec(epoch_s=epoch_s, source=here, partitions=plans)
         try:
             self.report = host.copy(
-                spec, lambda properties, name: connect(here, name) if properties == here else target
+                spec, lambda which, *rest: connect(here, *rest) if which == here else target
             )
         finally:
             host.close()

@@ -7,6 +7,7 @@ import time
 
 import pytest
 from support.copier.partition_copies import OURS, a_partition, a_start, fill
+from support.copier.two_clusters import a_spec
 from support.fakes.memory_network import MemoryCluster
 
 from replication.client.fetch_values import Leader
@@ -63,7 +64,7 @@ class Stage:
 
     def __init__(self) -> None:
         self.source, self.target = Led("source"), Led("target")
-        connections = new_connections("f", self.source, self.target, "A")
+        connections = new_connections(a_spec(flow="f"), self.source, self.target, {})
         self.recoveries, self.fetchers = RecoveryQueue(), Fetchers()
         self.sender = Sender(self.target, self.recoveries, AppendGaps())
         self.upkeep = PartitionUpkeep(

@@ -11,6 +11,7 @@ from replication.copier.partition.partition_copy import PartitionCopy
 from replication.copier.partition.position import Position
 from replication.model import PartitionPlan, PartitionState, ProducerIdAndEpoch, TopicPartition
 from replication.provenance.origins import Origins, Rule
+from replication.provenance.record_rules import RecordRules
 from replication.records.batch import walk
 from replication.records.codec import decode, key_and_value
 from replication.state import Anchor, ProducerEntry
@@ -63,7 +64,8 @@ def a_partition(
     anchor: Anchor, epoch: int = 1, kind: type[PartitionCopy] = PartitionCopy
 ) -> PartitionCopy:
     here = TopicPartition(anchor.topic, anchor.partition)
-    partition = kind("f", PartitionPlan(here, here), anchor.topic.encode().ljust(16, b"i"), anchor)
+    topic_id = anchor.topic.encode().ljust(16, b"i")
+    partition = kind("f", PartitionPlan(here, here), topic_id, anchor, COPY_ALL)
     partition.acked = Position(anchor.source or 0, anchor.target or 0)
     partition.position = partition.acked.source
     partition.queue.writer.producer = ProducerIdAndEpoch(OURS, epoch)
@@ -73,11 +75,23 @@ def a_partition(
     return partition
 
 
-def by_registry(partition: PartitionCopy, epoch: int = 1) -> PartitionCopy:
-    """Let a lane tell copies, and pass on those that came from C."""
+async def _nothing(_ids) -> None:
+    """Look nothing up: the registry of these tests is known."""
+
+
+COPY_ALL = RecordRules(None, _nothing, None)
+
+
+def without_loops() -> RecordRules:
+    """Return rules into the cluster b for records of a source with ``REGISTRY``."""
     origins = Origins()
     origins.learn(REGISTRY)
-    partition.path_of = partial(origins.path_of, rule=Rule("b"))
+    return RecordRules(partial(origins.path_of, rule=Rule("b")), _nothing, None)
+
+
+def by_registry(partition: PartitionCopy, epoch: int = 1) -> PartitionCopy:
+    """Let a partition tell copies, and pass on those that came from C."""
+    partition.rules = without_loops()
     partition.name_appender("x~c", PASSING_ON)
     partition.queue.writer.admit(("c",), (PASSING_ON, epoch))
     return partition

@@ -60,8 +60,10 @@ class TwoClusters:
         for host in self.hosts:
             host.close()
 
-    def connect(self, properties, _):
-        return self.source if properties["bootstrap.servers"] == "a:1" else self.target
+    def connect(self, properties, _, verify):
+        end = self.source if properties["bootstrap.servers"] == "a:1" else self.target
+        end.verify = verify
+        return end
 
     def copy(self, epoch: int = 0, host: Host | None = None, **more) -> UnitReport:
         """Copy one epoch: with ``epoch_s`` in ``more`` for so long, else until nothing is to do."""

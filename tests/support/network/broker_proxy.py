@@ -12,8 +12,8 @@ class Proxies:
     def __init__(self) -> None:
         self._by_address: dict[tuple[str, int], Proxy] = {}
 
-    def connect(self, properties, client_id):
-        network = connect(properties, client_id)
+    def connect(self, properties, client_id, verify):
+        network = connect(properties, client_id, verify)
         lines = network._connections
         learn, lines.brokers = lines.learn, self._all(lines.brokers)
         lines.learn = lambda brokers: learn(self._all(brokers))

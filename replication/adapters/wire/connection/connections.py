@@ -28,10 +28,17 @@ _SWEEP_S = 1.0
 class BrokerConnections:
     """One connection per broker and purpose. Negative node numbers are the bootstrap addresses."""
 
-    def __init__(self, bootstrap: Sequence[str], config: Mapping[str, Any], client_id: str) -> None:
+    def __init__(
+        self,
+        bootstrap: Sequence[str],
+        config: Mapping[str, Any],
+        client_id: str,
+        verify: Verify | None = None,
+    ) -> None:
+        """``verify`` raises WrongCluster for the id of another cluster."""
         self.brokers = _numbered(bootstrap)
         self.requests = Requests(client_id)
-        self.verify: Verify | None = None  # raises WrongCluster for the id of another cluster
+        self._verify = verify
         self._bootstrap = config.get("bootstrap_servers")  # as last read
         self._dialer = Dialer(config, client_id)
         self._channels: dict[tuple[int, str], Channel] = {}
@@ -140,12 +147,12 @@ class BrokerConnections:
         Not only Metadata responses tell: a broker's address may lead to another cluster's broker,
         which would take appends to a topic of the same name.
         """
-        if self.verify is None:
+        if self._verify is None:
             return channel
         try:
             async with asyncio.timeout(CALL_S):  # the sweeper does not know the channel yet
                 answer = await self.requests.call(channel, MetadataRequest(topics=[]), _METADATA)
-            self.verify(str(answer.cluster_id))
+            self._verify(str(answer.cluster_id))
         except TimeoutError as late:
             channel.close()
             raise ClusterUnavailable(f"{channel.where}: no response in time") from late

@@ -27,6 +27,7 @@ from replication.model import (
     OffsetRange,
     PartitionState,
 )
+from replication.provenance.record_rules import UNDECIDED
 from replication.settings.state_policies import RESEED, STOP, choose
 from replication.state import Anchor, Loss
 
@@ -130,7 +131,7 @@ class StartPositions:
         kind = TransactionalCopy if self.spec.is_transactional else PartitionCopy
         if self.spec.copying.delivery == Mode.AT_LEAST_ONCE:
             kind = AtLeastOnceCopy
-        return kind(self.spec.flow, plan, topic_id, known)
+        return kind(self.spec.flow, plan, topic_id, known, UNDECIDED)
 
     def _target_id(self, plan: PartitionPlan) -> str:
         return (self.connections.target.topic_id(plan.target.topic) or b"").hex()

@@ -214,8 +214,8 @@ def test_bl_103_tokens_expire_while_records_flow_and_the_end_point_is_away_for_a
     cell = Cell(clusters, tmp_path, (both, both))
     cell.topic(topic_name(), 2)
 
-    def noted(properties, client_id):
-        networks.append(connect(properties, client_id))
+    def noted(properties, client_id, verify):
+        networks.append(connect(properties, client_id, verify))
         return networks[-1]
 
     def sessions():

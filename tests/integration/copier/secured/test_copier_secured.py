@@ -97,8 +97,8 @@ def test_bl_237_sessions_end_under_load_and_no_connection_is_lost(
     monkeypatch.setattr(connections, "_SWEEP_S", 0.1)
     secured, networks = Secured(clusters, tmp_path, topic_name("sessions")), []
 
-    def noted(properties, client_id):
-        networks.append(connect(properties, client_id))
+    def noted(properties, client_id, verify):
+        networks.append(connect(properties, client_id, verify))
         return networks[-1]
 
     def channels():

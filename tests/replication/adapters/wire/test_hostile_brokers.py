@@ -276,8 +276,7 @@ def test_a_broker_that_is_silent_before_it_says_which_cluster_it_is_of_is_not_wa
     monkeypatch.setattr(connections, "CALL_S", 0.3)
     with FakeBroker(T) as broker:
         broker.lies[MetadataRequest] = lambda *_: None
-        network = connect({"bootstrap.servers": broker.address}, "us")
-        network.verify = lambda _: None
+        network = connect({"bootstrap.servers": broker.address}, "us", lambda _: None)
 
         async def asked_twice() -> None:
             for _ in range(2):  # the second time by another connection

@@ -46,7 +46,7 @@ class Fetching:
     """Handles the responses of a source whose brokers have these logs, the leader's first."""
 
     def __init__(self, *logs: SegmentedLog) -> None:
-        self.network, self.replicas, self.moved = LogNetwork(*logs), Replicas(), []
+        self.network, self.replicas, self.moved = LogNetwork(*logs), Replicas(""), []
         self.network.most, self.reasons = 1, []  # a batch a response
         self.partition = a_partition(a_start())
         self.sender = Sender(self.network, RecoveryQueue(), AppendGaps())

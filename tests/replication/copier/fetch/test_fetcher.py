@@ -64,7 +64,7 @@ class Source:
         self.refreshed: list = []
         self.diverging = self.named = None
         self.knows = True  # the address of the leader that is named
-        self.throttle, self.replicas, self.moved = Throttle(), Replicas(), []
+        self.throttle, self.replicas, self.moved = Throttle(), Replicas(""), []
         self.problem: Exception | None = None
         self.paused_s = 0.0  # how long the broker throttles us
         self.damaged_from = 1 << 40

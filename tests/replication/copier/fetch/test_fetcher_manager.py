@@ -62,7 +62,7 @@ def managed(check, isolation: str = "read_committed") -> None:
         client_rack="", bytes_per_second=0, buffer_bytes=64 << 20, isolation=isolation
     )
     source, failures = Source(), []
-    connections = SimpleNamespace(source=source, replicas=Replicas(), sessions={})
+    connections = SimpleNamespace(source=source, replicas=Replicas(""), sessions={})
     recoveries = SimpleNamespace(fail=failures.append)
 
     async def run() -> None:

@@ -80,7 +80,7 @@ def test_partitions_of_each_broker_are_looked_at():
 
 def test_nothing_is_kept_of_a_partition_that_is_not_fetched_any_more():
     """A halted partition is tried again with each plan, as another one."""
-    connections = new_connections("A->B", MemoryCluster(), MemoryCluster(), "A")
+    connections = new_connections(a_spec(), MemoryCluster(), MemoryCluster(), {})
     manager, partition = (
         FetcherManager(a_spec(), connections, None, None, None),
         a_partition(a_start()),

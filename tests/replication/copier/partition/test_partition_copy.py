@@ -33,6 +33,7 @@ from replication.model import (
     RecordsAndBytes,
     TopicPartition,
 )
+from replication.provenance.record_rules import UNDECIDED
 from replication.records.batch import AbortedTransaction, walk
 from replication.records.codec import decode
 from replication.records.content_search import SearchedBatch
@@ -296,11 +297,19 @@ def test_a_partition_whose_append_was_refused_ends_cleanly():
 def test_a_partition_that_was_not_taken_over_keeps_its_anchor():
     known = Anchor("f", "t", 0, "t", 41, 42, appenders=(("x", OURS),), source_topic_id="aa")
     here = TopicPartition("t", 0)
-    partition = PartitionCopy("f", PartitionPlan(here, here), b"", known)
+    partition = PartitionCopy("f", PartitionPlan(here, here), b"", known, UNDECIDED)
     partition.halt(PartitionState.SOURCE_RECREATED, "recreated")
     written = partition.anchor(5, clean=True)
     assert (written.source, written.target, written.clean) == (41, 42, False)
     assert written.state == PartitionState.SOURCE_RECREATED
+
+
+def test_nothing_is_copied_before_it_is_decided_which_records_are_copies():
+    partition = a_partition(a_start())
+    partition.rules = UNDECIDED
+    with pytest.raises(RuntimeError, match="before it is known which of its records are copies"):
+        take(partition, fetch(a_batch(0, [b"a"]), [], 0, 1), FetchBuffer())
+    assert not partition.queue.waiting
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from support.copier.append_leases import held, lapsed
 from support.copier.partition_copies import a_partition, a_start, fill
 from support.copier.produce_requests import Wire
+from support.copier.two_clusters import a_spec
 from support.fakes.memory_network import MemoryCluster
 from support.records.record_batches import a_batch
 
@@ -81,7 +82,9 @@ class Renewing:
 
     def __init__(self) -> None:
         self.target = MemoryCluster()
-        self.connections = new_connections("f", MemoryCluster("source"), self.target, "A")
+        self.connections = new_connections(
+            a_spec(flow="f"), MemoryCluster("source"), self.target, {}
+        )
         self.partition = a_partition(a_start())
         self.recoveries = RecoveryQueue()
         self.sender = Sender(self.target, self.recoveries, AppendGaps(), lease=lapsed())
@@ -100,7 +103,7 @@ class Renewing:
     async def claim_for(self, name: str, generation: int = 1) -> None:
         """Let another process claim the partition with a transactional id."""
         other = ProducerIdentity(name, *await self.target.init_producer_id(name), generation)
-        there = new_connections("f", MemoryCluster("source"), self.target, "A").takeover
+        there = new_connections(a_spec(flow="f"), MemoryCluster("source"), self.target, {}).takeover
         await there.anchors.append([claim(self.partition.claimed, other)])
 
 

@@ -49,7 +49,7 @@ async def a_started_unit(source_id: str, target: MemoryCluster, spec: UnitSpec =
     """Start a unit; return its producers and its partition."""
     source = MemoryCluster(source_id)
     await StateLog(source, PRODUCERS_TOPIC).append(REGISTRY)
-    connections = new_connections(spec.flow, source, target, spec.source_alias)
+    connections = new_connections(spec, source, target, {})
     me, (partition,), _ = await start(spec, connections)
     sender = Sender(target, RecoveryQueue(), AppendGaps(), lease=held())
     return Producers(spec.for_identity(me), connections, [partition], me, sender), partition

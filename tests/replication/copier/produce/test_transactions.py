@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from support.copier.append_leases import held
 from support.copier.partition_copies import OURS, a_partition, a_start, fill
+from support.copier.two_clusters import a_spec
 from support.fakes.memory_network import MemoryCluster
 from support.records.record_batches import a_marker
 
@@ -62,7 +63,7 @@ class Stage:
         self.target.grant(ME.transactional_id, ME.producer)
         self.target.aborts = set(aborts)
         self.connections: Connections = new_connections(
-            "A->B", MemoryCluster("source"), self.target, "A"
+            a_spec(), MemoryCluster("source"), self.target, {}
         )
         self.partitions = [a_partition(a_start(n), kind=TransactionalCopy) for n in range(2)]
         for partition in self.partitions:

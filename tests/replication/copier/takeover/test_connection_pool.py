@@ -28,6 +28,14 @@ def test_each_connection_of_a_unit_is_checked_against_the_ids_of_its_spec(cluste
         connections.target.verify("id-a")
 
 
+def test_a_unit_names_the_rack_of_its_spec_also_after_another_one(clusters):
+    pool = ConnectionPool()
+    former = pool.take(a_spec(client_rack="r1"), clusters.connect)
+    pool.give_back(a_spec(client_rack="r1"), former, well=True)
+    assert former.replicas.rack_at(1.0) == "r1"
+    assert pool.take(a_spec(client_rack="r2"), clusters.connect).replicas.rack_at(1.0) == "r2"
+
+
 def test_connections_to_a_former_cluster_are_not_used_for_the_one_that_was_accepted(clusters):
     pool = ConnectionPool()
     spec = a_spec(**KNOWN)

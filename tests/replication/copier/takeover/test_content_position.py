@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from functools import partial
 
 import pytest
-from support.copier.partition_copies import FORWARDED, LOCAL, REGISTRY, a_partition, a_start
+from support.copier.partition_copies import FORWARDED, LOCAL, a_partition, a_start, without_loops
 from support.fakes.memory_network import MemoryCluster
 from support.records.record_batches import a_batch
 
 from replication.copier.partition.position import Position
 from replication.copier.takeover.content_position import TargetTail, set_position
-from replication.provenance.origins import Origins, Rule
 from replication.records.batch import walk
 
 
 def test_a_position_is_found_among_copies_that_are_passed_on_before_there_is_a_producer_for_them():
-    source, partition, origins = MemoryCluster("source"), a_partition(a_start()), Origins()
-    origins.learn(REGISTRY)
-    partition.path_of = partial(origins.path_of, rule=Rule("b"))
+    source, partition = MemoryCluster("source"), a_partition(a_start())
+    partition.rules = without_loops()
     for number, producer in enumerate([LOCAL, FORWARDED, FORWARDED, LOCAL]):
         log = source.logs[partition.source]
         log.append(a_batch(0, [b"%d" % number], (producer, 0, number), timestamp=number))

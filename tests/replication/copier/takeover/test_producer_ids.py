@@ -20,7 +20,7 @@ C_ENTRY = ProducerEntry(30, "C->A", "c", "isthmus.C->A.0", via=("d", "c"), origi
 
 
 def connected() -> Connections:
-    return new_connections("A->B", MemoryCluster("a"), MemoryCluster("b"), "A")
+    return new_connections(a_spec(), MemoryCluster("a"), MemoryCluster("b"), {})
 
 
 def test_the_registry_says_where_records_were_produced_and_which_clusters_they_passed():

@@ -69,9 +69,9 @@ def dialed(monkeypatch):
         each.close()
 
 
-def with_lines(check) -> None:
+def with_lines(check, verify=None) -> None:
     async def run() -> None:
-        lines = BrokerConnections(["broker:9092"], {}, "test")
+        lines = BrokerConnections(["broker:9092"], {}, "test", verify)
         try:
             await check(lines)
         finally:
@@ -346,16 +346,18 @@ def test_bl_223_a_connection_is_used_only_if_it_leads_to_the_right_cluster(diale
     async def call(_channel, _request, _highest):
         return SimpleNamespace(cluster_id=next(clusters))
 
+    async def unasked(lines: BrokerConnections) -> None:
+        await lines.channel(-1, "fetch")  # any cluster is right
+
     async def check(lines: BrokerConnections) -> None:
-        await lines.channel(-1, "unasked")  # of which no cluster is known any is right
-        lines.verify = FlowClusters("A->B", "id-a", "id-b").verify_source
         monkeypatch.setattr(lines.requests, "call", call)
         with pytest.raises(WrongCluster, match="source A is now the cluster with id id-b"):
             await lines.channel(-1, "fetch")
         assert lines.ready(-1, "fetch") is None
         assert await lines.channel(-1, "fetch") is lines.ready(-1, "fetch")
 
-    with_lines(check)
+    with_lines(unasked)
+    with_lines(check, FlowClusters("A->B", "id-a", "id-b").verify_source)
 
 
 def test_a_dial_that_fails_after_its_caller_was_cancelled_leaves_no_error_behind(dialed, caplog):

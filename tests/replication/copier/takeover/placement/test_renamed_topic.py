@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from functools import partial
 
 import pytest
-from support.copier.partition_copies import FORWARDED, LOCAL, REGISTRY, a_partition, a_start
+from support.copier.partition_copies import FORWARDED, LOCAL, a_partition, a_start, without_loops
+from support.copier.two_clusters import a_spec
 from support.fakes.memory_network import OUT_OF_RANGE, MemoryCluster
 from support.records.record_batches import a_batch
 
@@ -19,7 +19,6 @@ from replication.copier.takeover.connections import new_connections
 from replication.copier.takeover.placement import renamed_topic
 from replication.copier.takeover.placement.renamed_topic import find_ends, renamed, under_old_name
 from replication.model import NameChange, PartitionPlan, PartitionState, TopicPartition
-from replication.provenance.origins import Origins, Rule
 from replication.state import Anchor, anchors_topic
 
 ENDED = Anchor(
@@ -51,9 +50,8 @@ def counted(skip: int):
 
     The source has batches of three records; those of FORWARDED are copies that are passed on.
     """
-    source, partition, origins = Retained("source"), a_partition(a_start()), Origins()
-    origins.learn(REGISTRY)
-    partition.path_of = partial(origins.path_of, rule=Rule("b"))
+    source, partition = Retained("source"), a_partition(a_start())
+    partition.rules = without_loops()
     for number, producer in enumerate([LOCAL, FORWARDED, LOCAL]):
         log = source.logs[partition.source]
         log.append(a_batch(0, [b"%d" % number] * 3, (producer, 0, number), timestamp=number))
@@ -153,7 +151,7 @@ def taken_over(change: NameChange, **more: object):
         await log.append([replace(anchor, **more)])
         plan = replace(PLAN, target=OLD._replace(topic=change.in_use), name_change=change)
         spec = UnitSpec("A->B", "A", "B", 0, 2, 0, (plan,), {}, {})
-        connections = new_connections("A->B", source, target, "A")
+        connections = new_connections(a_spec(), source, target, {})
         (partition,) = (await start(spec, connections))[1]
         return partition
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from support.copier.partition_copies import OURS
+from support.copier.two_clusters import a_spec
 from support.copier.unit_specs import changed
 from support.fakes.memory_network import MemoryCluster
 from support.records.record_batches import a_batch
@@ -46,7 +47,7 @@ def place(known: Anchor, target_records: int = 0, **policies: str):
     source, target = MemoryCluster("source"), MemoryCluster("target")
     for _ in range(target_records):
         target.logs[HERE].append(a_batch(0, [b"v"]))
-    connections = new_connections("f", source, target, "A")
+    connections = new_connections(a_spec(flow="f"), source, target, {})
     connections.takeover.seen[HERE] = known
     spec = UnitSpec("f", "A", "B", 0, 1, 0, (), {}, {}, policies=Policies(**policies))
     positions = StartPositions(spec, connections, LostAnchors(spec, connections, {}))
@@ -200,7 +201,7 @@ class Examined:
 def ends(known: Anchor | None = None, *, copied_before: bool = False, mode: str = Mode.APPEND,
          delivery: str = "auto", start: str = "earliest", **policies: str):  # fmt: skip
     """Return the start positions of a unit whose source begins at 2 and whose target ends at 6."""
-    connections = new_connections("f", Moments("source", 2), Moments("target"), "A")
+    connections = new_connections(a_spec(flow="f"), Moments("source", 2), Moments("target"), {})
     if known is not None:
         connections.takeover.seen[HERE] = known
     plans = (PartitionPlan(HERE, HERE, mode=mode),)
