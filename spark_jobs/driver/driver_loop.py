@@ -65,8 +65,9 @@ class Driver:
         self, file: FollowedFile, reading: Reading, flows: tuple[Flow, ...], directory: AppDir
     ) -> None:
         self.restart = ""  # why the driver is to start again, once it has ended cleanly
+        self._spark: SparkSession | None = None
         self._directory = directory
-        self._parts = FlowParts(reading.config, flows, directory)
+        self._parts = FlowParts(reading.config, flows, directory, self._session)
         self._file = EditedFile(file, reading, self._parts.pool)
         self._flows = [
             self._parts.flow_driver(each.name, functools.partial(self._start, each.name))
@@ -76,7 +77,6 @@ class Driver:
         self._batch = self._batch_end(first) if first.flow.is_batch else None
         self._mark()
         self._exposition: Exposition | None = None
-        self._spark: SparkSession | None = None
         self._ending = False
         self._slots_at = 0.0
         self._grace_s = 0.0
@@ -101,7 +101,7 @@ class Driver:
         with self._reasons_in_status(), StartBeats(self._leases, _die):
             jvm.connect()
             timer.lap("jvm_s")
-            self._spark = self._parts.spark = start_session(conf)
+            self._spark = start_session(conf)
         self._grace_s = GRACE_S if reaches_running_units(conf) else 0.0
         self._parts.pool.submit(warm_workers, self._spark)
         self._spark.dataSource.register(IsthmusSource)
@@ -192,7 +192,8 @@ class Driver:
             self._check_slots()
             self._dump_classes(jvm)
             for each in self._flows:
-                each.ending = self._ending
+                if self._ending:
+                    each.end()
                 each.tick()
                 self._parts.follow_load(each)
                 beat()
@@ -218,7 +219,7 @@ class Driver:
         self._ending = True
 
     def _check_slots(self) -> None:
-        """Set ``slot_shortage`` of waiting flows, so that no unit waits a whole epoch for slots."""
+        """Let flows wait whose units would wait for slots, a whole epoch perhaps."""
         waiting = [each for each in self._flows if each.cycle.query is None]
         if not waiting or self._spark is None or time.monotonic() < self._slots_at:
             return
@@ -228,8 +229,11 @@ class Driver:
         free = slots(self._spark) - self._taken()
         for each in waiting:
             needed = self._needed(each)
-            each.cycle.slot_shortage = "" if needed <= free else self._shortage(needed, free)
-            free -= 0 if each.cycle.slot_shortage else needed
+            if needed > free:
+                each.cycle.lack_slots(self._shortage(needed, free))
+            else:
+                each.cycle.lack_slots("")
+                free -= needed
 
     def _taken(self) -> int:
         return sum(self._needed(each) for each in self._flows if each.cycle.query is not None)
@@ -271,15 +275,18 @@ class Driver:
                 log.warning("no class archive: the next start is slower", reason=first_line(error))
 
     def _start(self, name: str, generation: int, attempt: int, after: int) -> FlowQuery:
-        if self._spark is None:
-            raise RuntimeError("a query was started before the Spark session")
         directory = self._directory.flow(name)
         checkpoint = directory.fresh_checkpoint(generation, attempt)
         unit_spec = replace(
             self._parts.template(name, generation), epoch=after, grace_s=self._grace_s
         )
         units = self._parts.flow(name).copying.units
-        return start_query(self._spark, directory, unit_spec, units, checkpoint)
+        return start_query(self._session(), directory, unit_spec, units, checkpoint)
+
+    def _session(self) -> SparkSession:
+        if self._spark is None:
+            raise RuntimeError("the Spark session was asked for before it has started")
+        return self._spark
 
     def _follow(self) -> None:
         """Put an edit of the file into force, or end in order to start again with it."""
@@ -306,17 +313,12 @@ class Driver:
         log.info("driver ends for the edited file", reason=reason, starts_again=bool(keeps))
         self._ending = True
         for each in self._flows:
-            each.restart = self.restart if each.flow.name in keeps else ""
+            each.end(restart=self.restart if each.flow.name in keeps else "")
 
     def _mark(self) -> None:
         """Let the status of each flow say which settings are in force."""
-        reading = self._file.reading
         for each in self._flows:
-            each.file = {
-                "config": reading.fingerprint,
-                "config_read_ms": reading.read_ms,
-                "config_problem": reading.problem,
-            }
+            each.note_file(self._file.reading)
 
 
 def _die(reason: str) -> NoReturn:

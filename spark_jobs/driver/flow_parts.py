@@ -41,7 +41,7 @@ from spark_jobs.planning.unit_template import template
 from spark_jobs.transform.flow_transforms import FlowTransforms, clusters_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from concurrent.futures import Future
 
     from pyspark.sql import SparkSession
@@ -65,9 +65,16 @@ log = structlog.get_logger()
 class FlowParts:
     """The parts of the flows of one application; they share clients and threads."""
 
-    def __init__(self, config: Config, flows: tuple[Flow, ...], directory: AppDir) -> None:
+    def __init__(
+        self,
+        config: Config,
+        flows: tuple[Flow, ...],
+        directory: AppDir,
+        session: Callable[[], SparkSession],
+    ) -> None:
+        """``session``: Spark's; it is asked for once flows are driven."""
         self.config = config
-        self.spark: SparkSession | None = None  # once it has started
+        self._session = session
         self._directory = directory
         self._known = {each.name: FlowClusters(each.name) for each in flows}
         self._counts = {each.name: count_of(each) for each in flows}
@@ -167,9 +174,7 @@ class FlowParts:
         from spark_jobs.transform.run.run_setting import Setting  # noqa: PLC0415 - see above
         from spark_jobs.transform.spark_job import TransformJob  # noqa: PLC0415 - see above
 
-        spark, known = self.spark, self._known[flow.name]
-        if spark is None:
-            raise RuntimeError("a transform was started before the Spark session")
+        spark, known = self._session(), self._known[flow.name]
         by_id = (each for each in self._routes.flows.values() if each.cycle_prevention == BY_ID)
         has_copies = any(each.target == flow.source for each in by_id)
         source, target = self.clients.source(flow), self.clients.target(flow)

@@ -79,6 +79,10 @@ class Sender:
             self.offer(partition)
         self.pump()
 
+    def send_in(self, transactional_id: str) -> None:
+        """Send what follows as part of this producer's transactions."""
+        self.transactional_id = transactional_id
+
     def pump(self) -> None:
         """Send requests up to the limit of in-flight requests per broker."""
         for node, partitions in list(self._ready.items()):

@@ -135,7 +135,7 @@ class Transactions:
         refused = await self.takeover.target.add_to_transaction(
             identity.transactional_id, identity.producer, partitions
         )
-        self.sender.transactional_id = identity.transactional_id
+        self.sender.send_in(identity.transactional_id)
         if anchors in refused and not any(each.target in refused for each in partition_copies):
             raise _Aborted(f"{anchors.topic}: error {refused[anchors]}")
         for partition in partition_copies:

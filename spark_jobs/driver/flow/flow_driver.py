@@ -15,6 +15,7 @@ from spark_jobs.driver.flow.query_cycle import QueryCycle
 if TYPE_CHECKING:
     from typing import Any
 
+    from replication.adapters.followed_file import Reading
     from replication.copier.spec import UnitSpec
     from replication.model import TopicPartition
     from replication.settings.flow_settings import Flow
@@ -55,9 +56,9 @@ class FlowDriver:
         self.flow = flow
         self.lease = lease
         self.cycle = QueryCycle(flow, lease, topic_watcher, starter)
-        self.ending = False
-        self.restart = ""  # why the driver starts again after it has ended
-        self.file: dict[str, Any] = {}  # which settings are in force: fields of FlowStatus
+        self._ending = False
+        self._restart = ""  # why the driver starts again after it has ended
+        self._file: dict[str, Any] = {}  # which settings are in force: fields of FlowStatus
         self.tasks, self._transforms, self._disks = beside
         self._topic_watcher = topic_watcher
         self._remarks = FlowRemarks(flow)
@@ -76,7 +77,7 @@ class FlowDriver:
     def tick(self) -> None:
         """Do what is due. Raises FlowTaken when another driver has the flow."""
         self.lease.poll()
-        if not self.ending:
+        if not self._ending:
             self._topic_watcher.look(self.lease.decisions)
             self._disks.look(self.flow)
             self._topic_watcher.limit(self._disks.limit.bytes_per_second)
@@ -101,6 +102,21 @@ class FlowDriver:
         self._remarks.follow(flow)
         self._topic_watcher.follow(flow, planner, settings)
 
+    def end(self, restart: str = "") -> None:
+        """Copy nothing new and end what is copied: the driver ends.
+
+        ``restart``: why it starts again afterwards; empty: that is not known, or it does not.
+        """
+        self._ending, self._restart = True, restart or self._restart
+
+    def note_file(self, reading: Reading) -> None:
+        """Let the status say which settings are in force."""
+        self._file = {
+            "config": reading.fingerprint,
+            "config_read_ms": reading.read_ms,
+            "config_problem": reading.problem,
+        }
+
     def situation(self) -> Situation:
         """Return the flow's situation now."""
         cycle, plan = self.cycle, self._topic_watcher
@@ -108,8 +124,8 @@ class FlowDriver:
         return Situation(
             desired=self.lease.desired,
             is_desired_lost=self.lease.is_desired_lost,
-            ending=self.ending,
-            restart=self.restart,
+            ending=self._ending,
+            restart=self._restart,
             hands_over=cycle.hands_over,
             query=query is not None,
             alive=query is not None and query.alive(),
@@ -176,8 +192,8 @@ class FlowDriver:
 
     @property
     def done(self) -> bool:
-        """Return whether the flow has ended, after ``ending`` was set, and its status says so."""
-        if not self.ending or self.cycle.query is not None or self._transforms.alive:
+        """Return whether the flow has ended, after ``end``, and its status says so."""
+        if not self._ending or self.cycle.query is not None or self._transforms.alive:
             return False
         return self.lease.status.state == flow_state(self.situation())[0]
 
@@ -200,5 +216,5 @@ class FlowDriver:
             backed_off_to=throttle.backed_off_to,
             disk_limit=self._disks.limit.bytes_per_second,
             starts_again=now.restart != "" and now.query is False,
-            **self.file,
+            **self._file,
         )

@@ -101,6 +101,10 @@ class QueryCycle:
         self._stall.begin()
         return False
 
+    def lack_slots(self, reason: str) -> None:
+        """Start no query, for ``reason``; empty: Spark has slots for all of its units."""
+        self.slot_shortage = reason
+
     def start(self) -> None:
         """Start a query by the newest plan; pause where that fails."""
         attempt = self.tally.query_starts + 1

@@ -30,6 +30,10 @@ class Driven:
         self.followed.append((flow.copying.units, settings.copying.bytes_per_second))
 
 
+def _no_session():
+    raise AssertionError("these flows have no transform")
+
+
 @pytest.fixture
 def parts_of(tmp_path, monkeypatch):
     """Make the parts of a file; their planner is not asked."""
@@ -41,7 +45,7 @@ def parts_of(tmp_path, monkeypatch):
 
     def make(text: str):
         config = loaded(tmp_path, text).config
-        made.append(FlowParts(config, config.flows, AppDir(tmp_path / "B")))
+        made.append(FlowParts(config, config.flows, AppDir(tmp_path / "B"), _no_session))
         return made[-1], moment
 
     yield make

@@ -53,7 +53,7 @@ class HangingJvm:
     alive = True
 
 class Flow:
-    done, ending, restart_reason = False, False, ""
+    done, restart_reason = False, ""
     cycle = SimpleNamespace(query="a query", stalls=lambda **_: False)
     ticks = 0
     def tick(self):
