@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
@@ -20,11 +20,25 @@ NO_PRODUCER_EPOCH = -1
 NO_SEQUENCE = -1
 NO_LEADER_EPOCH = -1  # none, or unknown
 UNKNOWN_OFFSET = -1  # as in ListOffsetsResponse
+NO_POSITION = -1  # in stored decisions: the anchor has no source offset
 
 # Special timestamps of ListOffsets, as Kafka's ListOffsetsRequest names them.
 EARLIEST_TIMESTAMP = -2  # the log's start
 LATEST_TIMESTAMP = -1  # its end: the offset that the next record gets
+MAX_TIMESTAMP = -3  # the record with the highest timestamp (KIP-734)
 EARLIEST_LOCAL_TIMESTAMP = -4  # the first offset on the broker's own disk (KIP-405)
+
+
+class IsolationLevel(IntEnum):
+    """Which records Fetch and ListOffsets see, as Kafka's IsolationLevel numbers it."""
+
+    READ_UNCOMMITTED = 0
+    READ_COMMITTED = 1
+
+    @classmethod
+    def of(cls, setting: str) -> IsolationLevel:
+        """Return the level that ``isolation.level`` names."""
+        return cls[setting.upper()]
 
 
 class TopicPartition(NamedTuple):
@@ -148,8 +162,17 @@ class Choice(NamedTuple):
     """An operator's decision on one event: the partition's state and position, and the choice."""
 
     state: str
-    position: int  # source offset of the anchor; -1: it has none
+    position: int  # source offset of the anchor, or NO_POSITION
     choice: str  # one of the values of the state's policy
+
+    def is_about(self, state: str, source: int | None) -> bool:
+        """Whether it is about this event; ``source``: offset of the anchor, None: it has none."""
+        return (self.state, self.position) == (state, decided_at(source))
+
+
+def decided_at(source: int | None) -> int:
+    """Return the position that a decision names for an anchor at the source offset ``source``."""
+    return NO_POSITION if source is None else source
 
 
 class NameChange(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from replication.model import TopicPartition
+from replication.model import OffsetRange, TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -45,10 +45,10 @@ class FilePart:
         return not self.before_end or self.at > (self.last_before_end or 0)
 
     @property
-    def gap(self) -> tuple[int, int] | None:
+    def gap(self) -> OffsetRange | None:
         """The offsets between the files' last record and the stream's first one; None: none are."""
         behind = self.first if self.last_before_end is None else self.last_before_end + 1
-        return (behind, self.end) if behind < self.end else None
+        return OffsetRange(behind, self.end) if behind < self.end else None
 
 
 def may_append(
@@ -107,8 +107,8 @@ def _more(part: FilePart) -> str:
         said.append("all are appended" if part.is_done else f"those before {part.at} are appended")
     if part.gap:
         said.append(
-            f"offsets {part.gap[0]} to {part.gap[1] - 1} are in no file: isthmus backfill --from "
-            f"{part.gap[0]} copies them if the source has them"
+            f"offsets {part.gap.start} to {part.gap.end - 1} are in no file: isthmus backfill "
+            f"--from {part.gap.start} copies them if the source has them"
         )
     return "".join(f"; {each}" for each in said)
 

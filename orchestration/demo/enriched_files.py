@@ -14,7 +14,7 @@ from orchestration.failback.tail_export import export_records
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.auth.client_config import to_librdkafka
 from replication.adapters.local.files import make_private, write_whole
-from replication.model import TopicPartition
+from replication.model import OffsetRange, TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -33,11 +33,11 @@ class EnrichedFiles:
     topics: Collection[str]
     folder: Path
 
-    def export(self) -> Mapping[TopicPartition, tuple[int, int]]:
+    def export(self) -> Mapping[TopicPartition, OffsetRange]:
         """Export what is new; return its offsets. Raises ReplicationError."""
         number, reached = self._progress()
         ranges = {
-            each: (reached.get(each, 0), end)
+            each: OffsetRange(reached.get(each, 0), end)
             for each, end in self._ends().items()
             if end > reached.get(each, 0)
         }
@@ -49,7 +49,7 @@ class EnrichedFiles:
         ]
         make_private(self.folder)
         export_records(self.config, self.flow, parts, self.folder / f"run-{number + 1:06d}")
-        after = {**reached, **{each: end for each, (_, end) in ranges.items()}}
+        after = {**reached, **{each: span.end for each, span in ranges.items()}}
         listed = [[*each, offset] for each, offset in sorted(after.items())]
         write_whole(self._note, json.dumps({"runs": number + 1, "next": listed}))
         return ranges

@@ -16,10 +16,11 @@ from replication.offsets.groups.consumer_groups import CommitGroup, Committed, L
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from replication.model import OffsetRange
     from replication.offsets.groups.consumer_groups import Positions
     from replication.offsets.groups.sync_round import SyncRound, TranslatedPosition
 
-    Bounds = Mapping[TopicPartition, tuple[int, int]]
+    Bounds = Mapping[TopicPartition, OffsetRange]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ def _difference(
     sets, left = plan
     desired = sets[moved.group].positions.get(moved.target) if moved.group in sets else None
     there = now.get(moved.group, {}).get(moved.target)
-    current = None if there is None or there.offset < 0 else there.offset
+    current = None if there is None else there.known
     if moved.problem:
         action = f"skip: {moved.problem}"
     elif moved.group in left:
@@ -95,7 +96,7 @@ def _difference(
 def _lag(ends: Bounds, where: TopicPartition, offset: int | None) -> int | None:
     if offset is None or where not in ends:
         return None
-    return max(0, ends[where][1] - offset)
+    return max(0, ends[where].end - offset)
 
 
 def rows_of(flow: str, moved: Iterable[TranslatedPosition]) -> list[Row]:

@@ -150,7 +150,7 @@ class Mm2Snapshot:
             reader.close()
             copies.close()
         copy = [each.with_time if timed else each.without for each in tail]
-        proof = furthest(copy, source, -1 if stored is None else stored)
+        proof = furthest(copy, source, stored)
         if proof.foreign and stop < ends.source_end and source and proof.last == source[-1].offset:
             reason = (
                 f"the target has records after source offset {proof.last}, where the search ended"

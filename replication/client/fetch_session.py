@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from replication.model import IsolationLevel
+
 if TYPE_CHECKING:
     from replication.client.fetch_values import FetchEntry, FetchKey
 
@@ -63,7 +65,7 @@ class FetchOptions:
     min_bytes: int = 1
     max_bytes: int = 16 << 20  # of the response; its first batch may be larger
     partition_bytes: int = 4 << 20
-    isolation: int = 0  # 1: read_committed
+    isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
     rack: str = ""
     session: FetchSession | None = None  # None: the request stands alone
     line: str = "fetch"  # name of its connection: requests behind a long poll would wait

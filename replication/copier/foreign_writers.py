@@ -17,7 +17,7 @@ from replication.client.fetch_session import FetchOptions
 from replication.client.network import Reading
 from replication.copier.partition.broker_errors import PartitionError, Recovery
 from replication.errors import ClusterRejected, ClusterUnavailable, CorruptBatch
-from replication.model import PartitionState
+from replication.model import NO_PRODUCER_ID, PartitionState
 from replication.records.batch import walk
 from replication.settings.state_policies import STOP, choose
 
@@ -111,7 +111,7 @@ class ForeignWriters:
 
     def _report(self, partition: PartitionCopy, foreign_writers: dict[int, int]) -> None:
         who, offset = next(iter(foreign_writers.items()))
-        name = "producer without a producer id" if who < 0 else f"producer id {who}"
+        name = f"producer id {who}" if who != NO_PRODUCER_ID else "producer without a producer id"
         reason = f"foreign {name} writes to the target topic: offset {offset}"
         position = partition.acked.source if partition.acked else None
         state = PartitionState.TARGET_FOREIGN

@@ -36,7 +36,9 @@ class Proof(NamedTuple):
     ambiguous: bool = False
 
 
-def furthest(copy: Sequence[Fingerprint], source: Sequence[Fingerprint], stored: int = -1) -> Proof:
+def furthest(
+    copy: Sequence[Fingerprint], source: Sequence[Fingerprint], stored: int | None = None
+) -> Proof:
     """Return the furthest record of ``source`` that the end of a copy holds.
 
     Both are in order. The last run ends at or behind ``stored``, if it can be found there.
@@ -48,10 +50,10 @@ def furthest(copy: Sequence[Fingerprint], source: Sequence[Fingerprint], stored:
 class _Search:
     copy: Sequence[Fingerprint]
     source: Sequence[Fingerprint]
-    stored: int
+    stored: int | None
     places: dict[int, list[int]] = field(default_factory=dict)
-    best: int = -1  # index of the furthest record found
-    tied: int = -1  # the furthest place that would have fitted as well
+    best: int | None = None  # index of the furthest record found
+    tied: int | None = None  # the furthest place that would have fitted as well
 
     def run(self) -> Proof:
         for index, record in enumerate(self.source):
@@ -64,19 +66,22 @@ class _Search:
             elif not runs:
                 foreign += 1
             at -= length or 1
-        last = self.source[self.best].offset if self.best >= 0 else None
-        return Proof(last, runs, foreign, self.tied > self.best)
+        if self.best is None:
+            return Proof(None, runs, foreign)
+        ambiguous = self.tied is not None and self.tied > self.best
+        return Proof(self.source[self.best].offset, runs, foreign, ambiguous)
 
     def _take_run(self, at: int) -> int:
         """Find the run that ends at ``at`` of the copy; return how many records it has here."""
         places = self.places.get(self.copy[at].digest, [])
-        if self.best < 0:
-            places = [p for p in places if self.source[p].offset >= self.stored] or places
+        stored = self.stored
+        if self.best is None and stored is not None:
+            places = [p for p in places if self.source[p].offset >= stored] or places
         if not places:
             return 0
         if len(places) > 1:
             places = self._best_of(at, places)
-        self.best = max(self.best, places[0])
+        self.best = places[0] if self.best is None else max(self.best, places[0])
         return self._match(at, places[0], len(self.copy))
 
     def _best_of(self, at: int, places: list[int]) -> list[int]:
@@ -85,7 +90,8 @@ class _Search:
         lengths = {place: self._match(at, place, _CONTEXT) for place in some}
         longest = max(lengths.values())
         fitting = [place for place in some if lengths[place] == longest]
-        self.tied = max(self.tied, fitting[-1], *places[_MOST_PLACES:])
+        known = () if self.tied is None else (self.tied,)
+        self.tied = max([*known, fitting[-1], *places[_MOST_PLACES:]])
         return fitting
 
     def _match(self, at: int, place: int, most: int) -> int:

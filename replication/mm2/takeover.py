@@ -82,29 +82,29 @@ def decide(
     """
     if stored is None and (ends.target_end == 0 or ends.source_end == ends.source_start):
         return Begin(ends)
-    after = -1 if stored is None else stored
+    begin = 0 if stored is None else stored + 1  # what is before it is on the target
     if proof.last is None and stored is not None and (gone := _gone(ends, stored, copy, source)):
-        return TakeOver(ends, stored, stored + 1, gone)
-    if doubt := _doubt(ends, after, copy, source, proof):
+        return TakeOver(ends, stored, begin, gone)
+    if doubt := _doubt(ends, begin, copy, source, proof):
         return Unproven(ends, stored, doubt)
-    return TakeOver(ends, stored, max(proof.last or 0, after) + 1, _how(proof))
+    return TakeOver(ends, stored, max((proof.last or 0) + 1, begin), _how(proof))
 
 
 def _doubt(
     ends: EndOffsets,
-    after: int,
+    begin: int,
     copy: Sequence[Fingerprint],
     source: Sequence[Fingerprint],
     proof: Proof,
 ) -> str:
-    """Say what contradicts that everything up to ``after`` is on the target; empty: nothing."""
-    if ends.source_end <= after:
+    """Say what contradicts that everything before ``begin`` is on the target; empty: nothing."""
+    if ends.source_end < begin:
         return f"the source ends at {ends.source_end}: it was recreated"
     if not copy:
         return "the target's partition is empty"
     if proof.last is None:
         return "no record at the target's end matches a source record"
-    if any(proof.last < each.offset <= after for each in source):
+    if any(proof.last < each.offset < begin for each in source):
         return f"the target ends with source record {proof.last}, before the stored position"
     return ""
 

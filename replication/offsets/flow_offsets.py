@@ -102,7 +102,7 @@ class KnownPoints:
             match each:
                 case Anchor(flow=self.flow):
                     self.anchors[TopicPartition(each.topic, each.partition)] = each
-                    if any(not name and number < 0 for name, number in each.appenders):
+                    if ("", NO_PRODUCER_ID) in each.appenders:
                         self.producers.add(NO_PRODUCER_ID)
                 case OffsetPoint(flow=self.flow):
                     self.points[TopicPartition(each.topic, each.partition)][each.slot] = each

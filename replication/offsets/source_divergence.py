@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from replication.state import Anchor
 
 _CONNECTION = "offsets"
-_OPTIONS = FetchOptions(max_wait_ms=0, min_bytes=0, partition_bytes=1, isolation=0)
+_OPTIONS = FetchOptions(max_wait_ms=0, min_bytes=0, partition_bytes=1)
 
 
 async def lost_from(source: Network, anchor: Anchor) -> int | None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from replication.client.state_log import StateLog
 from replication.errors import ClusterRejected
+from replication.model import NO_PRODUCER_ID
 from replication.state import PRODUCERS_TOPIC, Anchor, Claim, ProducerEntry, is_anchors_topic
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def _doubts(
     found: Anchor | Claim, known: Mapping[int, ProducerEntry], oldest: Mapping[str, int]
 ) -> Iterator[str]:
     where = f"{found.topic}-{found.partition}"
-    if any(number < 0 for _, number in found.appenders):
+    if any(number == NO_PRODUCER_ID for _, number in found.appenders):
         return  # a producer without an id has no entry: the target grants none
     for name, number in found.appenders:
         if number not in known:

@@ -112,8 +112,7 @@ def choose(
     ``position`` is the source offset of its anchor, None when it has none. An operator's decision
     holds for the one event that it names.
     """
-    at = -1 if position is None else position
-    if decision is not None and (decision.state, decision.position) == (state, at):
+    if decision is not None and decision.is_about(state, position):
         return decision.choice
     return str(getattr(policies, state.lower(), STOP))
 

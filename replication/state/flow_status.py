@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from replication.model import Desired, FlowState
+from replication.model import NO_POSITION, Desired, FlowState
 from replication.state.record import Record
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class Decision(Record):
     topic: str  # on the source
     partition: int
     state: str = ""  # the state it answers
-    position: int = -1  # source offset of the anchor in that state; -1: it has none
+    position: int = NO_POSITION  # source offset of the anchor in that state
     choice: str = ""  # as in the policies: continue, reseed, skip
     by: str = ""
     at_ms: int = 0

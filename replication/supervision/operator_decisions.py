@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from replication.errors import ConfigError
-from replication.model import PartitionState
+from replication.model import PartitionState, decided_at
 from replication.settings.state_policies import CHOICES
 from replication.state import Anchor, Decision, NameDecision
 
@@ -84,5 +84,5 @@ def _decision(question: Question, choice: str, by: str, at_ms: int) -> Decision 
         return NameDecision(
             flow, topic, question.change.old, question.change.new, choice, by, at_ms
         )
-    position = -1 if question.source is None else question.source
+    position = decided_at(question.source)
     return Decision(flow, topic, question.partition, question.state, position, choice, by, at_ms)

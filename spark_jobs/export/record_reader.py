@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from replication.model import TopicPartition
+from replication.model import OffsetRange, TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ class ExportedRanges(NamedTuple):
 
     topic: str
     partition: int
-    ranges: Sequence[tuple[int, int]]  # first offset, and the one behind the last
+    ranges: Sequence[OffsetRange]
     of_target: bool = False  # committed records of the flow's target, instead of its source
 
 
@@ -46,19 +46,18 @@ def read_ranges(config: str, flow: str, asked: ExportedRanges) -> Iterator[Expor
 
     clients = load_config(Path(config)).config.flow(flow).clients
     where = TopicPartition(asked.topic, asked.partition)
-    first, end = asked.ranges[0][0], asked.ranges[-1][1]
     wanted = iter(asked.ranges)
-    start, after = next(wanted)
+    span = next(wanted)
     if asked.of_target:
         reader = RecordReader(to_librdkafka(clients.target_admin), "read_committed")
     else:
         # The offsets say which records are meant, so that no isolation level leaves any out.
         reader = RecordReader(to_librdkafka(clients.source_consumer), "read_uncommitted")
     with closing(reader):
-        for each in reader.read(where, end, first):
-            if each.offset >= after:
-                start, after = next(wanted)
-            if each.offset >= start:
+        for each in reader.read(where, asked.ranges[-1].end, span.start):
+            if each.offset >= span.end:
+                span = next(wanted)
+            if each.offset >= span.start:
                 headers = [(name, _bytes(value)) for name, value in each.headers]
                 key, value = _bytes(each.key), _bytes(each.value)
                 yield ExportedRecord(*where, each.offset, each.time[0], key, value, headers)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from replication.config.load import load_config
 from replication.errors import ReplicationError
+from replication.model import OffsetRange
 from spark_jobs.export.record_reader import ExportedRanges, json_line, read_ranges
 from spark_jobs.process.bounded_session import bounded_conf, reason_of, started_spark
 from spark_jobs.process.job_process import job_process
@@ -31,7 +32,10 @@ _SCHEMA = (
 def _export(request: dict[str, Any]) -> None:
     parts = [
         ExportedRanges(
-            each["topic"], each["partition"], each["ranges"], each.get("of_target", False)
+            each["topic"],
+            each["partition"],
+            [OffsetRange(*span) for span in each["ranges"]],
+            each.get("of_target", False),
         )
         for each in request["partitions"]
     ]

@@ -10,17 +10,21 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
 from kafka.protocol.broker_version_data import infer_broker_version_from_api_versions
-from kafka.protocol.metadata import FindCoordinatorRequest
 
 from replication.adapters.auth.client_config import to_kafka_python
 from replication.adapters.probes import requests
 from replication.adapters.wire.connection.broker_address import address
 from replication.adapters.wire.connection.connections import BrokerConnections
+from replication.adapters.wire.coordinator_search import (
+    FIND_COORDINATOR,
+    CoordinatorType,
+    find_coordinators,
+)
 from replication.client.acl_values import CLUSTER, GROUP, TOPIC
 from replication.client.cluster_facts import ClusterFacts, Grant, LogDir, Quota, Times
 from replication.client.error_codes import ErrorCode
 from replication.errors import ClusterRejected, ReplicationError
-from replication.model import TopicPartition
+from replication.model import MAX_TIMESTAMP, TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
@@ -28,10 +32,12 @@ if TYPE_CHECKING:
     from replication.client.acl_values import Resource
 
 _METADATA, _CLUSTER, _LOG_DIRS, _QUOTAS, _QUORUM = 12, 1, 4, 1, 1  # highest versions
-_FIND, _GROUPS, _OFFSETS = 4, 5, 7
+_GROUPS, _OFFSETS = 5, 7
 _AT_ONCE = 500  # topics a request: responses stay small
-_KINDS = {GROUP: 0}  # key_type of FindCoordinator; 1: a transactional id
-_COORDINATION = ("__consumer_offsets", "__transaction_state")  # by that type
+_COORDINATION = {  # the topics of coordinators
+    CoordinatorType.GROUP: "__consumer_offsets",
+    CoordinatorType.TRANSACTION: "__transaction_state",
+}
 _NONE: frozenset[str] = frozenset()
 
 
@@ -155,18 +161,17 @@ class ClusterProbe:
 
         A broker does not tell whether a transactional id may be written.
         """
-        kind = _KINDS.get(resource.kind, 1)
+        is_group = resource.kind == GROUP
+        kind = CoordinatorType.GROUP if is_group else CoordinatorType.TRANSACTION
         if not await self._has_coordinators(_COORDINATION[kind]):
             return None
-        request = FindCoordinatorRequest(
-            key=resource.name, key_type=kind, coordinator_keys=[resource.name]
-        )
-        (found,) = (await self._ask(request, _FIND)).coordinators
+        request = find_coordinators(kind, [resource.name])
+        (found,) = (await self._ask(request, FIND_COORDINATOR)).coordinators
         if _is_denied(found.error_code):
             return _NONE
         if found.error_code:
             return None
-        if kind:
+        if not is_group:
             return frozenset({"DESCRIBE"})
         self._connections.brokers.setdefault(found.node_id, (found.host, found.port))
         answer = await self._ask(requests.groups([resource.name]), _GROUPS, found.node_id)
@@ -189,7 +194,7 @@ class ClusterProbe:
                         part = TopicPartition(topic.name, each.partition_index)
                         leaders[each.leader_id].append(part)
         oldest = await self._timestamps(leaders, requests.FIRST_TIMESTAMP)
-        newest = await self._timestamps(leaders, requests.NEWEST_TIMESTAMP)
+        newest = await self._timestamps(leaders, MAX_TIMESTAMP)
         parts = (part for each in leaders.values() for part in each)
         return {each: Times(oldest.get(each), newest.get(each)) for each in parts}
 

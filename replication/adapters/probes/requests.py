@@ -17,7 +17,7 @@ from kafka.protocol.metadata import MetadataRequest
 
 from replication.adapters.wire.fetch_produce_codec import CONSUMER_REPLICA_ID
 from replication.client.cluster_facts import LogDir, Quota
-from replication.model import NO_LEADER_EPOCH
+from replication.model import NO_LEADER_EPOCH, IsolationLevel
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -37,7 +37,6 @@ _OPERATIONS = {
 }
 _METADATA_LOG = "__cluster_metadata"
 FIRST_TIMESTAMP = 0  # ListOffsets: the first record whose timestamp is not before it
-NEWEST_TIMESTAMP = -3  # ListOffsets 7: the record with the highest timestamp (KIP-734)
 _Topic = ListOffsetsRequest.ListOffsetsTopic
 
 
@@ -119,7 +118,7 @@ def times(partitions: Mapping[str, Sequence[int]], timestamp: int) -> Any:
     part = _Topic.ListOffsetsPartition
     return ListOffsetsRequest(
         replica_id=CONSUMER_REPLICA_ID,
-        isolation_level=0,
+        isolation_level=IsolationLevel.READ_UNCOMMITTED,
         topics=[
             _Topic(
                 name=topic,

@@ -4,6 +4,8 @@
 ``batched_requests``: Batches the requests of one iteration of the event loop into a single one
 ``coordination``: Requests to transaction coordinators: producer ids, adding partitions, ending
     transactions
+``coordinator_search``: Asks which brokers coordinate consumer groups or transactional ids
+    (FindCoordinator)
 ``fetch_produce_codec``: Encodes Fetch and Produce requests and decodes their responses, without
     copying records
 ``fetches``: Sends Fetch requests to brokers, opening a connection first where there is none

@@ -7,7 +7,6 @@ import itertools
 from typing import TYPE_CHECKING, Any
 
 from kafka.protocol.admin import DescribeTransactionsRequest, ListTransactionsRequest
-from kafka.protocol.metadata import FindCoordinatorRequest
 from kafka.protocol.producer import (
     AddPartitionsToTxnRequest,
     EndTxnRequest,
@@ -15,6 +14,11 @@ from kafka.protocol.producer import (
 )
 
 from replication.adapters.wire.connection.retries import COORDINATOR_MOVED, TRY_AGAIN, attempts
+from replication.adapters.wire.coordinator_search import (
+    FIND_COORDINATOR,
+    CoordinatorType,
+    find_coordinators,
+)
 from replication.client.error_codes import ErrorCode
 from replication.client.network import Fenced, NotGranted
 from replication.errors import ClusterRejected, ClusterUnavailable, ReplicationError
@@ -208,10 +212,8 @@ class Coordination:
         known = self._coordinators.get(transactional_id)
         if known is not None:
             return known
-        request = FindCoordinatorRequest(
-            key=transactional_id, key_type=1, coordinator_keys=[transactional_id]
-        )
-        answer = await self._call(None, request, 4)
+        request = find_coordinators(CoordinatorType.TRANSACTION, [transactional_id])
+        answer = await self._call(None, request, FIND_COORDINATOR)
         found = next(iter(answer.coordinators), None)
         if found is None:
             raise ClusterUnavailable("the response names no coordinator")

@@ -10,9 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from kafka.protocol.admin import DescribeGroupsRequest, ListGroupsRequest
 from kafka.protocol.consumer import OffsetFetchRequest
-from kafka.protocol.metadata import FindCoordinatorRequest, MetadataRequest
+from kafka.protocol.metadata import MetadataRequest
 
 from replication.adapters.wire.connection.retries import COORDINATOR_MOVED, attempts
+from replication.adapters.wire.coordinator_search import (
+    FIND_COORDINATOR,
+    CoordinatorType,
+    find_coordinators,
+)
 from replication.adapters.wire.group_codec import (
     REASONS,
     commit_request,
@@ -35,9 +40,8 @@ if TYPE_CHECKING:
 _GROUPS_PER_REQUEST = 500  # responses stay small, and the broker serves others in between
 _COMMITS_IN_FLIGHT = 100  # to one broker
 # Highest versions; fetches of many groups began with 8.
-_LIST, _FIND, _FETCH, _COMMIT, _METADATA = 5, 4, 8, 8, 12
+_LIST, _FETCH, _COMMIT, _METADATA = 5, 8, 8, 12
 _OFFSETS_TOPIC = "__consumer_offsets"
-_GROUP = 0  # key_type of FindCoordinator
 _NO_NODE = -1  # the key of a problem of no broker
 _PAUSES_S = (0.05, 0.2, 0.5, 1.0)  # before a moved coordinator is looked up again
 _CONSUMERS = {"", "consumer"}  # protocol types; others, as Connect's workers, commit no offsets
@@ -120,7 +124,7 @@ class Groups:
         """Return the committed offsets of groups in all partitions."""
         by_node: dict[int, list[str]] = defaultdict(list)
         for each in groups:
-            if each.kind != "share":
+            if each.kind != "share" and each.node is not None:
                 by_node[each.node].append(each.name)
         work = (self._offsets_of(*each) for each in by_node.items())
         found = await asyncio.gather(*work, return_exceptions=True)
@@ -164,13 +168,14 @@ class Groups:
 
         The commit has no member id: the coordinator rejects it while the group has members.
         """
-        coordinators = await self._coordinators([each.group for each in plan if each.node < 0])
+        unknown = [each.group for each in plan if each.node is None]
+        coordinators = await self._coordinators(unknown)
         turns: dict[int, asyncio.Semaphore] = defaultdict(
             lambda: asyncio.Semaphore(_COMMITS_IN_FLIGHT)
         )
 
         async def one(action: CommitGroup) -> str:
-            node = action.node if action.node >= 0 else coordinators.get(action.group)
+            node = coordinators.get(action.group) if action.node is None else action.node
             why = "it has no coordinator"
             for pause in _PAUSES_S:
                 if node is not None:
@@ -200,8 +205,8 @@ class Groups:
             if not missing:
                 break
             for some in _slices(missing):
-                request = FindCoordinatorRequest(key=some[0], key_type=0, coordinator_keys=some)
-                answer = await self._call(None, request, _FIND)
+                request = find_coordinators(CoordinatorType.GROUP, some)
+                answer = await self._call(None, request, FIND_COORDINATOR)
                 coordinators |= {e.key: e.node_id for e in answer.coordinators if not e.error_code}
         return coordinators
 
@@ -222,8 +227,8 @@ async def members(
     Raises ClusterRejected if our user may not describe it.
     """
     async for _ in attempts():
-        request = FindCoordinatorRequest(key=group, key_type=_GROUP, coordinator_keys=[group])
-        found = _only((await call(None, request, 4)).coordinators, group)
+        request = find_coordinators(CoordinatorType.GROUP, [group])
+        found = _only((await call(None, request, FIND_COORDINATOR)).coordinators, group)
         error = found.error_code
         if not error:
             connections.brokers.setdefault(found.node_id, (found.host, found.port))

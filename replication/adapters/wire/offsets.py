@@ -12,7 +12,12 @@ from replication.adapters.wire.connection.retries import TRY_AGAIN, attempts
 from replication.adapters.wire.fetch_produce_codec import CONSUMER_REPLICA_ID
 from replication.client.error_codes import ErrorCode
 from replication.errors import ClusterRejected, ClusterUnavailable
-from replication.model import EARLIEST_LOCAL_TIMESTAMP, NO_LEADER_EPOCH, UNKNOWN_OFFSET
+from replication.model import (
+    EARLIEST_LOCAL_TIMESTAMP,
+    NO_LEADER_EPOCH,
+    UNKNOWN_OFFSET,
+    IsolationLevel,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -86,7 +91,7 @@ def _request(partitions: Iterable[TopicPartition], timestamp: int, lowest: int) 
     return ListOffsetsRequest(
         min_version=lowest,
         replica_id=CONSUMER_REPLICA_ID,
-        isolation_level=0,
+        isolation_level=IsolationLevel.READ_UNCOMMITTED,
         topics=[
             _Topic(
                 name=name,

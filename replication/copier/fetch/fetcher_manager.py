@@ -13,7 +13,7 @@ from replication.copier.fetch.fetch_request import FetchRequest
 from replication.copier.fetch.fetch_response import FetcherContext
 from replication.copier.fetch.fetcher import Fetcher
 from replication.copier.fetch.throttle import Throttle
-from replication.model import NO_LEADER_EPOCH
+from replication.model import NO_LEADER_EPOCH, IsolationLevel
 
 if TYPE_CHECKING:
     from replication.copier.partition.partition_copy import PartitionCopy
@@ -63,7 +63,7 @@ class FetcherManager:
         self._throttle = Throttle(self.spec.copying.bytes_per_second)
         self._shared = FetcherContext(
             connections.source,
-            self._committed,
+            self._isolation is IsolationLevel.READ_COMMITTED,
             BufferPool(),
             self._throttle,
             connections.replicas,
@@ -130,15 +130,14 @@ class FetcherManager:
             self._fetchers[key].fetcher.options = options
 
     @property
-    def _committed(self) -> bool:
-        """Whether the isolation level is read_committed."""
-        return self.spec.copying.isolation == "read_committed"
+    def _isolation(self) -> IsolationLevel:
+        return IsolationLevel.of(self.spec.copying.isolation)
 
     def _options(self, key: FetcherKey, session: FetchSession, most: int) -> FetchOptions:
         options = FetchOptions(
             max_bytes=most,
             partition_bytes=min(_MOST_FETCHED, most),
-            isolation=int(self._committed),
+            isolation=self._isolation,
             session=session,
             line=key.line,
         )

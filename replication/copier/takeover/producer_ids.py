@@ -13,7 +13,7 @@ from replication.client.network import NotGranted
 from replication.client.producer_identity import ProducerIdentity
 from replication.copier.takeover.at_least_once import plain_identity
 from replication.errors import ClusterRejected
-from replication.model import NO_PRODUCER, Mode
+from replication.model import NO_PRODUCER, NO_PRODUCER_ID, Mode
 from replication.provenance.origins import LOCAL_ORIGIN, forwarding_id
 from replication.state import ProducerEntry
 
@@ -69,7 +69,7 @@ async def _plain(
     plain = connections.takeover.plain
     me = await plain_identity(connections.target, plain.get(path, NO_PRODUCER), spec.generation)
     plain[path] = me.producer
-    if me.producer_id < 0 and spec.target_is_replicated:
+    if me.producer_id == NO_PRODUCER_ID and spec.target_is_replicated:
         raise ClusterRejected(
             f"{spec.flow}: {spec.target_alias} grants Isthmus' user no producer id, so flows that "
             "read it could not separate copies from its own records and would copy them back: "

@@ -16,7 +16,7 @@ from replication.copier.partition.intake import require_all, take
 from replication.copier.partition.partition_copy import PartitionCopy
 from replication.copier.partition.producer_state import ProducerState
 from replication.errors import ClusterUnavailable
-from replication.model import NO_LEADER_EPOCH, OffsetAndEpoch
+from replication.model import NO_LEADER_EPOCH, IsolationLevel, OffsetAndEpoch
 from replication.records.batch import producer_ids, walk
 from replication.records.codec import decode
 
@@ -73,8 +73,9 @@ class SourceScan:
         )
         scan.queue.writer = _AnyProducer()
         scan.position = partition.claimed.source or 0
-        committed = partition.claimed.isolation != "read_uncommitted"
-        options = FetchOptions(max_wait_ms=50, isolation=int(committed), line="search")
+        isolation = IsolationLevel.of(partition.claimed.isolation or "read_committed")
+        committed = isolation is IsolationLevel.READ_COMMITTED
+        options = FetchOptions(max_wait_ms=50, isolation=isolation, line="search")
         deadline, buffer = time.monotonic() + _NO_PROGRESS_S, FetchBuffer()
         while self.wanted.seen < self.most:
             before, found = scan.position, await self._fetch(scan, options, buffer)

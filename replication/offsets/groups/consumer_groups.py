@@ -15,6 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from replication.model import UNKNOWN_OFFSET
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
@@ -25,10 +27,15 @@ IDLE = frozenset({"Empty", "Dead"})  # states of a group without members
 
 
 class Committed(NamedTuple):
-    """A group's committed offset in one partition; below 0: it has none."""
+    """A group's committed offset in one partition, as Kafka says it: see ``known``."""
 
-    offset: int
+    offset: int  # or UNKNOWN_OFFSET, or UNSTABLE
     metadata: str = ""
+
+    @property
+    def known(self) -> int | None:
+        """The offset; None: the group has none, or it is not known now."""
+        return None if self.offset in {UNKNOWN_OFFSET, UNSTABLE} else self.offset
 
 
 Positions = dict["TopicPartition", Committed]
@@ -41,7 +48,7 @@ class Group:
     name: str
     state: str = "Empty"
     kind: str = "classic"
-    node: int = -1  # its coordinator; -1: unknown
+    node: int | None = None  # its coordinator; None: not known
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +58,7 @@ class CommitGroup:
     group: str
     positions: Mapping[TopicPartition, Committed]
     former: Mapping[TopicPartition, Committed] = field(default_factory=dict)
-    node: int = -1
+    node: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +120,7 @@ def plan_groups(
         }
         if moved:
             old = {each: former[each] for each in moved if each in former}
-            yield CommitGroup(name, moved, old, -1 if there is None else there.node)
+            yield CommitGroup(name, moved, old, None if there is None else there.node)
 
 
 def _reason_to_leave(name: str, wanted: Iterable[TopicPartition], target: TargetGroups) -> str:
@@ -127,12 +134,12 @@ def _reason_to_leave(name: str, wanted: Iterable[TopicPartition], target: Target
     if name not in target.positions:
         return "its offsets on the target could not be read"
     former = target.positions[name]
-    undecided = [each for each in wanted if former.get(each, Committed(-1)).offset == UNSTABLE]
+    undecided = [each for each in wanted if each in former and former[each].offset == UNSTABLE]
     return f"a transaction with its offset in {undecided[0]} is open" if undecided else ""
 
 
 def _moves(former: Committed | None, new: Committed, *, rewind: bool) -> bool:
-    if former is None or former.offset < 0:
+    if former is None or former.known is None:
         return True
     return new.offset > former.offset or (rewind and new != former)
 
@@ -149,13 +156,11 @@ def lowest(positions: Iterable[Mapping[TopicPartition, Committed | None]]) -> Po
                 found[partition] = position
                 continue
             other = found[partition]
-            known = other is not None and position is not None
-            found[partition] = min(other, position, key=_offset) if known else None
+            if other is None or position is None:
+                found[partition] = None
+            elif position.offset < other.offset:
+                found[partition] = position
     return {where: each for where, each in found.items() if each is not None}
-
-
-def _offset(position: Committed | None) -> int:
-    return -1 if position is None else position.offset
 
 
 def explain_group(action: GroupAction) -> Iterator[str]:
@@ -168,5 +173,5 @@ def explain_group(action: GroupAction) -> Iterator[str]:
         case CommitGroup(group, positions, former):
             for where, new in sorted(positions.items()):
                 old = former.get(where)
-                before = "" if old is None or old.offset < 0 else f" (now {old.offset})"
+                before = "" if old is None or old.known is None else f" (now {old.known})"
                 yield f"set group {group} to {where} offset {new.offset}{before}"

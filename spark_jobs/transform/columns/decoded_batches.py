@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from replication.model import OffsetRange
     from replication.records.batch import Batch
     from spark_jobs.transform.columns.sized_parts import Numbers
 
@@ -30,8 +31,8 @@ _MOST_BYTES = 1 << 31  # of all batches: Arrow's places have 32 bits
 _LOW = [2 + ((each & 0x7F) >> 1) for each in range(256)]
 
 
-def decode(batches: Sequence[Batch], bounds: tuple[int, int], where: object) -> DecodedRecords:
-    """Return the records of ``batches`` with offsets from ``bounds[0]`` to ``bounds[1]``.
+def decode(batches: Sequence[Batch], bounds: OffsetRange, where: object) -> DecodedRecords:
+    """Return the records of ``batches`` with offsets within ``bounds``.
 
     Raises CorruptBatch naming ``where`` and an offset.
     """

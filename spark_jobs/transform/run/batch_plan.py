@@ -16,7 +16,7 @@ from spark_jobs.transform.task.work import RangeWork
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from replication.model import PartitionPlan, TopicPartition
+    from replication.model import OffsetRange, PartitionPlan, TopicPartition
     from replication.state import Anchor
 
 
@@ -46,7 +46,7 @@ class BatchLimits:
         suspect = self._suspects.get(partition)
         return self.most if suspect is None else suspect.most
 
-    def failed(self, ranges: Mapping[TopicPartition, tuple[int, int]], reason: str) -> None:
+    def failed(self, ranges: Mapping[TopicPartition, OffsetRange], reason: str) -> None:
         """Note a batch that failed on the data of one of its ranges."""
         for partition, (start, end) in ranges.items():
             if len(ranges) == 1 and end - start == 1:
@@ -59,7 +59,7 @@ class BatchLimits:
         """Note a record that cannot be transformed: batches take it as that."""
         self.poisons.setdefault(partition, {})[offset] = reason
 
-    def succeeded(self, ranges: Mapping[TopicPartition, tuple[int, int]]) -> None:
+    def succeeded(self, ranges: Mapping[TopicPartition, OffsetRange]) -> None:
         """Note a batch that went well: its partitions may take more again."""
         for partition, (start, end) in ranges.items():
             suspect = self._suspects.pop(partition, None)

@@ -85,5 +85,4 @@ class RunPositions:
         anchor = self.anchors.get(where)
         if where not in plans or anchor is None or (made := plans[where].decision) is None:
             return False
-        at = -1 if anchor.source is None else anchor.source
-        return (made.state, made.position) == (anchor.state, at)
+        return made.is_about(anchor.state, anchor.source)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
 
+from replication.model import OffsetRange
 from spark_jobs.transform.spark_job import JobTooSlow
 from spark_jobs.transform.sql_plan import is_about_data, sql_reason
 from spark_jobs.transform.task.range_reader import OutsideLog, record_at
@@ -52,7 +53,9 @@ class SlotBatches:
         """Run a batch of these ranges. Raises PySparkException where it did not fail on data."""
         listed = sorted(slots)
         work = tuple(self._slot(producers, slot, slots[slot]) for slot in listed)
-        ranges = {e.source: (e.anchor.source or 0, e.end) for each in work for e in each.ranges}
+        ranges = {
+            e.source: OffsetRange(e.anchor.source or 0, e.end) for each in work for e in each.ranges
+        }
         try:
             reports = self.job.run(work)
         except PySparkException as error:

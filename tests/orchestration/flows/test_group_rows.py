@@ -9,7 +9,7 @@ import pytest
 
 from orchestration.flows.group_rows import as_csv, desired_by, differences, rows_of
 from replication.errors import ConfigError
-from replication.model import TopicPartition
+from replication.model import OffsetRange, TopicPartition
 from replication.offsets.groups.consumer_groups import CommitGroup, Committed, LeaveGroup
 from replication.offsets.groups.sync_round import SyncRound, TranslatedPosition
 from replication.offsets.offset_map import NOT_YET, Answer, without_answer
@@ -85,7 +85,7 @@ def test_a_fraction_is_no_offset_and_the_largest_number_is_one():
 def test_a_difference_says_what_a_sync_would_do(answer, action, lag):
     moved = TranslatedPosition("g", T, Committed(7), COPY, answer)
     sets = [CommitGroup("g", {COPY: Committed(5)})] if answer.offset else []
-    ends = {T: (0, 9)}, {COPY: (0, 9)}
+    ends = {T: OffsetRange(0, 9)}, {COPY: OffsetRange(0, 9)}
     (found,) = differences(SyncRound((moved,), tuple(sets)), {}, ends)
     assert (found.action, found.source_lag, found.translated) == (action, lag, answer.offset)
 

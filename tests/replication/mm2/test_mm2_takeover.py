@@ -37,7 +37,7 @@ def decided(stored, copy, source, found=None):
         stored,
         copied,
         there,
-        furthest(copied, there, -1 if stored is None else stored),
+        furthest(copied, there, stored),
     )
 
 
