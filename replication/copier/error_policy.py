@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from replication.copier.partition.broker_errors import PartitionError, Recovery
-from replication.copier.partition.position import Position
 from replication.copier.partition.refused_batches import (
     drop_refused,
     go_back,
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from replication.client.state_log import StateLog
     from replication.copier.dead_letters import DeadLetters
     from replication.copier.partition.partition_copy import PartitionCopy
+    from replication.copier.partition.position import Position
     from replication.copier.spec import UnitSpec
     from replication.state import Anchor, Stored
 
@@ -92,9 +92,7 @@ class ErrorPolicy:
         lost = partition.counters.lost + _count(error)
         stored: list[Stored] = [loss_of(partition, error)]
         if partition.skip <= to - partition.position:
-            at = partition.acked or Position(0, 0)
-            behind = Position(to, max(at.target, partition.counted))
-            stored.append(_anchor_at(behind, partition, lost))
+            stored.append(_anchor_at(partition.behind_counted(to), partition, lost))
         await self.anchors.append(stored)
         partition.counters.lost = lost
         jump(partition, to)

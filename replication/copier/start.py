@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from replication.client.network import Fenced
 from replication.client.state_log import StateLog
-from replication.copier.partition.position import Position
 from replication.copier.takeover.placement.isolation import choose_isolation
 from replication.copier.takeover.placement.lost_anchor import LostAnchors
 from replication.copier.takeover.placement.renamed_topic import (
@@ -173,9 +172,7 @@ async def _restart(
     appended from now on must be counted from here.
     """
     for partition, begin in restarts.items():
-        target = max(partition.counted, partition.acked.target if partition.acked else 0)
-        partition.set_position(Position(begin, target))
-        partition.position, partition.skip = begin, 0
+        partition.go_on_at(begin)
     now = int(time.time() * 1000)
     anchors = [each.offset_points.note(each.anchor(now)) for each in restarts]
     await store_points(points, restarts)

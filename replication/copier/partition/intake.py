@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from replication.copier.partition.position import Position, lacks_records
+from replication.copier.partition.position import lacks_records
 from replication.copier.partition.producer_batch import ProducerBatch
 from replication.errors import CorruptBatch, NotCountable
 from replication.model import NO_LEADER_EPOCH, Mode
@@ -132,9 +132,7 @@ def advance_past(partition: PartitionCopy) -> None:
         last.after, last.epoch_after = partition.position, partition.last_epoch
     elif partition.acked is not None:
         partition.done = partition.fetched_to
-        partition.set_position(
-            Position(partition.position, max(partition.acked.target, partition.counted))
-        )
+        partition.set_position(partition.behind_counted(partition.position))
 
 
 def _path(partition: PartitionCopy, batch: Batch) -> ReplicationPath | None:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from replication.copier.partition.copy_counters import CopyCounters
 from replication.copier.partition.fetch_state import FetchState, leader_epoch_at
-from replication.copier.partition.position import Position
+from replication.copier.partition.position import OwnRecords, Position
 from replication.copier.partition.produce_queue import ProduceQueue
 from replication.copier.partition.retries import Retries
 from replication.model import (
+    NO_LEADER_EPOCH,
     NO_RECORDS,
     Mode,
     OffsetAndEpoch,
@@ -155,6 +156,25 @@ class PartitionCopy(FetchState):
         self.counters.records += self.found.records
         self.counters.bytes += self.found.bytes
         self.found = NO_RECORDS
+
+    def note_count(self, own: OwnRecords) -> None:
+        """Skip at the source as many records as were counted on the target (C)."""
+        self.skip, self.counted, self.last_own = own.records, own.next_offset, own.last
+        self.found = RecordsAndBytes(own.records, own.bytes)
+
+    def behind_counted(self, source: int) -> Position:
+        """Return the position at ``source`` if all that was counted is before it."""
+        target = self.acked.target if self.acked else 0
+        return Position(source, max(target, self.counted))
+
+    def go_on_at(self, source: int, epoch: int = NO_LEADER_EPOCH) -> None:
+        """Copy from ``source`` on: all that was counted is before it, nothing is to be skipped.
+
+        ``epoch``: the source's leader epoch of the batch before it.
+        """
+        self.resume_at(source, epoch)
+        self.skip, self.done = 0, self.fetched_to
+        self.set_position(self.behind_counted(source))
 
     def record_error(self, error: PartitionError) -> None:
         """Record an error; the most severe one is handled once no response is outstanding."""

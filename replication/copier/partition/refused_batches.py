@@ -16,7 +16,6 @@ from replication.copier.partition.broker_errors import (
 )
 from replication.copier.partition.fetch_state import leader_epoch_at
 from replication.copier.partition.intake import advance_past
-from replication.copier.partition.position import Position
 from replication.copier.partition.producer_batch import halves
 from replication.errors import CorruptBatch
 from replication.model import OffsetAndEpoch
@@ -25,6 +24,7 @@ from replication.records.codec import decode
 
 if TYPE_CHECKING:
     from replication.copier.partition.partition_copy import PartitionCopy
+    from replication.copier.partition.position import Position
     from replication.copier.partition.producer_batch import ProducerBatch
     from replication.model import TopicPartition
 
@@ -70,8 +70,7 @@ def _on_unreadable(partition: PartitionCopy, refused: ProducerBatch) -> None:
 
 def position_after_refused(partition: PartitionCopy) -> Position:
     """Return the position behind the rejected record at the front. Changes nothing."""
-    at = partition.acked or Position(0, 0)
-    return Position(partition.queue.in_flight[0].after, max(at.target, partition.counted))
+    return partition.behind_counted(partition.queue.in_flight[0].after)
 
 
 def drop_refused(partition: PartitionCopy) -> None:
@@ -97,10 +96,8 @@ def jump(partition: PartitionCopy, to: int) -> None:
 
 def go_back(partition: PartitionCopy, to: OffsetAndEpoch) -> None:
     """Continue fetching at ``to``, a source offset behind; drop batches fetched from there on."""
-    at = partition.acked or Position(0, 0)
-    if to.offset > at.source:
-        to = OffsetAndEpoch(at.source, leader_epoch_at(partition.done, at.source))
+    begin = partition.acked.source if partition.acked else 0
+    if to.offset > begin:
+        to = OffsetAndEpoch(begin, leader_epoch_at(partition.done, begin))
     partition.forget()
-    partition.resume_at(*to)
-    partition.skip, partition.done = 0, to
-    partition.set_position(Position(to.offset, max(at.target, partition.counted)))
+    partition.go_on_at(*to)

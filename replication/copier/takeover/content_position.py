@@ -15,7 +15,6 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from replication.copier.partition.position import Position
 from replication.copier.takeover.source_scan import SourceScan
 from replication.errors import CorruptBatch, ReplicationError
 from replication.model import EARLIEST_TIMESTAMP, PartitionState
@@ -115,9 +114,8 @@ def _resume(partition: PartitionCopy, place: _Place) -> None:
         partition.claimed = replace(partition.claimed, since=since)
         nothing = replace(partition.claimed, source=None, target=None)
         partition.sought, partition.offset_points = "", OffsetPoints.of(nothing)
-    partition.resume_at(place.source, place.epoch)
-    partition.skip, partition.uncountable, partition.done = 0, "", partition.fetched_to
-    partition.set_position(Position(place.source, partition.counted))
+    partition.uncountable = ""
+    partition.go_on_at(place.source, place.epoch)
     partition.remark = f"{cause} the position {place.source} was found by content"
 
 

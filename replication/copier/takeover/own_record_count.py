@@ -18,7 +18,6 @@ from replication.model import (
     EARLIEST_TIMESTAMP,
     PartitionState,
     ProducerIdAndEpoch,
-    RecordsAndBytes,
 )
 from replication.records.batch import walk
 
@@ -44,8 +43,36 @@ async def count_own(
     it, even if its cleanup policy is another one now. A target that was truncated or recreated ends
     before the anchor: such a partition halts. Retention below the anchor changes nothing.
     """
+    counts = _begun(partitions, producers)
+    trimmed = await _read_to_markers(target, counts)
+    passed: dict[PartitionCopy, str] = {}  # what the target does not hold any more
+    for partition, count in counts.items():
+        if partition.state is PartitionState.RUNNING:
+            if reason := _lacks(partition, count, trimmed):
+                passed[partition] = reason
+            _note(partition, count, is_whole=not reason)
+    searched = {*to_keep_last, *(each for each in partitions if each.uncountable), *passed}
+    return {
+        partition: TargetTail(
+            count.last,
+            0 if partition.uncountable else count.records,
+            count.next_offset - (partition.acked.target if partition.acked else 0),
+            passed.get(partition, ""),
+            count.records if count.hole is None and partition not in trimmed else None,
+        )
+        for partition, count in counts.items()
+        if partition in searched
+        and partition.state is PartitionState.RUNNING
+        and not partition.exact
+    }
+
+
+def _begun(
+    partitions: Sequence[PartitionCopy], producers: Mapping[str, ProducerIdAndEpoch]
+) -> dict[PartitionCopy, OwnRecords]:
+    """Return the counts of partitions, of which nothing was read yet."""
     listed = appenders_of(partitions)
-    counts = {
+    return {
         partition: OwnRecords(
             partition.acked.target if partition.acked else 0,
             {producer_id for _, producer_id in partition.claimed.appenders},
@@ -57,10 +84,14 @@ async def count_own(
         )
         for partition in partitions
     }
-    searched = {*to_keep_last, *(each for each in partitions if each.uncountable)}
-    passed: dict[PartitionCopy, str] = {}
-    deadline = time.monotonic() + _MARKER_PATIENCE_S
-    buffer = FetchBuffer()
+
+
+async def _read_to_markers(
+    target: Network, counts: Mapping[PartitionCopy, OwnRecords]
+) -> Mapping[PartitionCopy, str]:
+    """Read until all counts are complete; return which offsets retention deleted before that."""
+    trimmed: dict[PartitionCopy, str] = {}
+    deadline, buffer = time.monotonic() + _MARKER_PATIENCE_S, FetchBuffer()
     while missing := [
         partition
         for partition, count in counts.items()
@@ -70,40 +101,30 @@ async def count_own(
             raise ClusterUnavailable(f"waiting for our fence marker in {missing[0].target}")
         for partition, start in (await _read_some(target, missing, counts, buffer)).items():
             begin = counts[partition].next_offset
-            passed[partition] = f"the target no longer has offsets [{begin}, {start})"
+            trimmed[partition] = f"the target no longer has offsets [{begin}, {start})"
             counts[partition].next_offset = start
-    trimmed = {*passed}
-    for partition, count in counts.items():
-        if partition.state is not PartitionState.RUNNING:
-            continue
-        if count.hole is not None:
-            passed.setdefault(
-                partition, f"compaction removed records of the target from {count.hole} on"
-            )
-        elif partition.uncountable:
-            passed[partition] = partition.uncountable
-        partition.skip, partition.counted = count.records, count.next_offset
-        partition.last_own = count.last
-        partition.found = RecordsAndBytes(count.records, count.bytes)
-        is_known = partition.acked is not None and not partition.sought
-        if count.records == 0 and partition.acked and is_known and partition not in passed:
-            partition.acked, partition.exact = (
-                Position(partition.acked.source, count.next_offset),
-                True,
-            )
-    return {
-        partition: TargetTail(
-            count.last,
-            0 if partition.uncountable else count.records,
-            count.next_offset - (partition.acked.target if partition.acked else 0),
-            passed.get(partition, ""),
-            count.records if count.hole is None and partition not in trimmed else None,
-        )
-        for partition, count in counts.items()
-        if (partition in searched or partition in passed)
-        and partition.state is PartitionState.RUNNING
-        and not partition.exact
-    }
+    return trimmed
+
+
+def _lacks(
+    partition: PartitionCopy, count: OwnRecords, trimmed: Mapping[PartitionCopy, str]
+) -> str:
+    """Return why the count is not all that was copied; empty: it is."""
+    if count.hole is None and partition.uncountable:
+        return partition.uncountable
+    if partition in trimmed:
+        return trimmed[partition]
+    if count.hole is not None:
+        return f"compaction removed records of the target from {count.hole} on"
+    return ""
+
+
+def _note(partition: PartitionCopy, count: OwnRecords, *, is_whole: bool) -> None:
+    """Let a partition skip what was counted; with nothing to skip its position is exact."""
+    partition.note_count(count)
+    at = partition.acked
+    if is_whole and count.records == 0 and at is not None and not partition.sought:
+        partition.acked, partition.exact = Position(at.source, count.next_offset), True
 
 
 async def _read_some(

@@ -11,7 +11,6 @@ import contextlib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from replication.copier.partition.position import Position
 from replication.copier.takeover.source_scan import SourceScan
 from replication.errors import ReplicationError
 from replication.model import EARLIEST_TIMESTAMP, NO_LEADER_EPOCH, PartitionState
@@ -130,6 +129,4 @@ async def _find_end(source: Network, partition: PartitionCopy, log_start: int) -
             return
     after = skipped.after if skipped.count > 0 else anchor + partition.skip
     if after is not None:
-        partition.resume_at(after, epoch)
-        partition.skip, partition.done = 0, partition.fetched_to
-        partition.set_position(Position(after, partition.counted))
+        partition.go_on_at(after, epoch)
