@@ -39,67 +39,17 @@ from replication.supervision.flow_figures import CounterSample
 def build_flow_checks(flow: Flow) -> dg.AssetChecksDefinition:
     """Return the checks of one flow; the supervisor evaluates them, and so does a manual run."""
     key = stream_key(flow.name)
+    describe = _descriptions(flow)
     specs = [
-        dg.AssetCheckSpec(LAG_CHECK, asset=key, description=_limits(flow)),
-        dg.AssetCheckSpec(
-            RPO_CHECK,
-            asset=key,
-            description="A failover would lose no record that is older than "
-            f"{flow.rpo_slo.total_seconds():g} s.",
-        ),
-        dg.AssetCheckSpec(
-            HEALTH_CHECK,
-            asset=key,
-            description="Both clusters answer and all partitions are copied.",
-        ),
-        dg.AssetCheckSpec(
-            LOSS_CHECK, asset=key, description="No offset was skipped in the last hour."
-        ),
-        dg.AssetCheckSpec(
-            BEAT_CHECK,
-            asset=key,
-            description="Heartbeats are written, if emit.heartbeats.enabled is true.",
-        ),
-        dg.AssetCheckSpec(
-            FILE_CHECK,
-            asset=key,
-            description="The driver follows the configuration file as it is now.",
-        ),
+        dg.AssetCheckSpec(each, asset=key, description=describe[each]) for each in checks_of(flow)
+    ]
+    specs.append(
         dg.AssetCheckSpec(
             COPIED_CHECK,
             asset=topics_key(flow.name),
             description="Each topic of the flow is copied; else the topics that are not, and why.",
-        ),
-    ]
-    if flow.drill_max_age:
-        allowed = format_duration(flow.drill_max_age)
-        specs.append(
-            dg.AssetCheckSpec(
-                DRILL_CHECK,
-                asset=key,
-                description=f"The last good drill is not older than {allowed} (drill.max.age).",
-            )
         )
-    if flow.verify_max_age:
-        allowed = format_duration(flow.verify_max_age)
-        specs.append(
-            dg.AssetCheckSpec(
-                VERIFIED_CHECK,
-                asset=key,
-                description=f"The last good verification is not older than {allowed} "
-                "(verify.max.age), and none has found a difference since.",
-            )
-        )
-    if BATCH_CHECK in checks_of(flow):
-        allowed = format_duration(flow.batch_max_age)
-        specs.append(
-            dg.AssetCheckSpec(
-                BATCH_CHECK,
-                asset=key,
-                description=f"The last run that copied all is not older than {allowed} "
-                "(batch.max.age).",
-            )
-        )
+    )
 
     @dg.multi_asset_check(name=f"check_{slug(flow.name)}", specs=specs)
     def check(isthmus: IsthmusResource) -> Iterator[dg.AssetCheckResult]:
@@ -153,6 +103,26 @@ def _report(isthmus: Isthmus, name: str) -> Report:
     if look is None:
         raise ClusterUnavailable(f"checking {name}: its clusters did not answer in time")
     return build_report(look, isthmus.lag(look), CounterSample(), reading)
+
+
+def _descriptions(flow: Flow) -> dict[str, str]:
+    """Return what each check of a flow promises while it passes."""
+    drill, verified, run = map(
+        format_duration, (flow.drill_max_age, flow.verify_max_age, flow.batch_max_age)
+    )
+    return {
+        LAG_CHECK: _limits(flow),
+        RPO_CHECK: "A failover would lose no record that is older than "
+        f"{flow.rpo_slo.total_seconds():g} s.",
+        HEALTH_CHECK: "Both clusters answer and all partitions are copied.",
+        LOSS_CHECK: "No offset was skipped in the last hour.",
+        BEAT_CHECK: "Heartbeats are written, if emit.heartbeats.enabled is true.",
+        FILE_CHECK: "The driver follows the configuration file as it is now.",
+        DRILL_CHECK: f"The last good drill is not older than {drill} (drill.max.age).",
+        VERIFIED_CHECK: f"The last good verification is not older than {verified} "
+        "(verify.max.age), and none has found a difference since.",
+        BATCH_CHECK: f"The last run that copied all is not older than {run} (batch.max.age).",
+    }
 
 
 def _limits(flow: Flow) -> str:

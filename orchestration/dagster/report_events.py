@@ -18,7 +18,7 @@ from replication.supervision.flow_figures import CounterSample
 from replication.supervision.partition_states import as_wanted, by_state
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from orchestration.dagster.reports import Report
     from orchestration.flows.observation.flow_look import FlowLook
@@ -41,6 +41,18 @@ from orchestration.dagster.report_metadata import metadata_of
 SAMPLE_MS = 300_000
 CHECKED_MS = 1_800_000  # the freshness policy of ``assets`` waits for longer
 _COPYING = {FlowState.RUNNING, FlowState.DEGRADED}  # else the records are an earlier driver's
+_TOLD_BY_TARGET = {VERIFIED_CHECK, BATCH_CHECK}  # what they are about is stored there
+_FIELDS = {  # of ``LastReported``, by check
+    LAG_CHECK: "in_time",
+    RPO_CHECK: "recoverable",
+    HEALTH_CHECK: "healthy",
+    LOSS_CHECK: "complete",
+    BEAT_CHECK: "beating",
+    FILE_CHECK: "in_force",
+    DRILL_CHECK: "practised",
+    VERIFIED_CHECK: "verified",
+    BATCH_CHECK: "batched",
+}
 Event = dg.AssetObservation | dg.AssetMaterialization | dg.AssetCheckEvaluation
 
 
@@ -80,28 +92,14 @@ def events_of(report: Report, last: LastReported) -> tuple[list[Event], LastRepo
 
     Checks come after the materialization: the UI hides a check that is older than its asset.
     """
-    now_ms, health = report.look.seen.now_ms, report.look.health
+    now_ms, moved = report.look.seen.now_ms, _moves(report, last)
     due = now_ms - last.sampled_ms >= SAMPLE_MS
-    more = report.counters.records > last.moved_records
-    current = report.lag.seconds is not None and report.verdict.passed
-    is_stream = not report.look.flow.is_batch  # a run of a batch flow is a materialization itself
-    updated = is_stream and (more or current) and health.state in _COPYING
-    moved = updated and now_ms - last.moved_ms >= CHECKED_MS
     recheck = moved or now_ms - last.checked_ms >= CHECKED_MS
-    told = report.look.seen.target_silence is None  # else no verification is known
     now = replace(
         last,
-        state=health.state,
-        healthy=health.healthy,
+        **_verdicts(report),
+        state=report.look.health.state,
         halted=_halted(report.look),
-        in_time=report.verdict.passed,
-        recoverable=report.loss.passed,
-        complete=check_verdict(report, LOSS_CHECK)[0],
-        beating=check_verdict(report, BEAT_CHECK)[0],
-        in_force=report.in_force[0],
-        practised=check_verdict(report, DRILL_CHECK)[0],
-        verified=check_verdict(report, VERIFIED_CHECK)[0] if told else last.verified,
-        batched=check_verdict(report, BATCH_CHECK)[0] if told else last.batched,
         absent=len(report.look.seen.absent),
         sampled_ms=now_ms if due else last.sampled_ms,
         checked_ms=now_ms if recheck else last.checked_ms,
@@ -109,37 +107,45 @@ def events_of(report: Report, last: LastReported) -> tuple[list[Event], LastRepo
         moved_records=report.counters.records if moved else last.moved_records,
         counters=report.counters,
     )
-    known = [(each.state, each.healthy, each.halted) for each in (now, last)]
-    other = known[0] != known[1]
-    changed = other or now.absent != last.absent
-    key = stream_key(report.look.flow.name)
-    candidates: list[tuple[bool, Callable[[], Event]]] = [
-        (due or changed, lambda: dg.AssetObservation(key, metadata=metadata_of(report))),
-        (moved, lambda: dg.AssetMaterialization(key, metadata=metadata_of(report))),
-        (recheck or now.in_time != last.in_time, lambda: evaluation(report, LAG_CHECK)),
-        (recheck or now.recoverable != last.recoverable, lambda: evaluation(report, RPO_CHECK)),
-        (recheck or other, lambda: evaluation(report, HEALTH_CHECK)),
-        (recheck or now.complete != last.complete, lambda: evaluation(report, LOSS_CHECK)),
-        (recheck or now.beating != last.beating, lambda: evaluation(report, BEAT_CHECK)),
-        (recheck or now.in_force != last.in_force, lambda: evaluation(report, FILE_CHECK)),
-        (
-            bool(report.look.flow.drill_max_age) and (recheck or now.practised != last.practised),
-            lambda: evaluation(report, DRILL_CHECK),
-        ),
-        (
-            told
-            and bool(report.look.flow.verify_max_age)
-            and (recheck or now.verified != last.verified),
-            lambda: evaluation(report, VERIFIED_CHECK),
-        ),
-        (
-            told
-            and BATCH_CHECK in checks_of(report.look.flow)
-            and (recheck or now.batched != last.batched),
-            lambda: evaluation(report, BATCH_CHECK),
-        ),
-    ]
-    return [make() for is_due, make in candidates if is_due], now
+    key, events = stream_key(report.look.flow.name), list[Event]()
+    if due or _health(now) != _health(last) or now.absent != last.absent:
+        events.append(dg.AssetObservation(key, metadata=metadata_of(report)))
+    if moved:
+        events.append(dg.AssetMaterialization(key, metadata=metadata_of(report)))
+    checks = [each for each in _known_checks(report) if recheck or _differ(each, now, last)]
+    return [*events, *(evaluation(report, each) for each in checks)], now
+
+
+def _moves(report: Report, last: LastReported) -> bool:
+    """Whether the stream is materialized: its target is up to date, or records are copied to it."""
+    look = report.look
+    if look.flow.is_batch or look.health.state not in _COPYING:
+        return False  # a run of a batch flow is a materialization itself
+    more = report.counters.records > last.moved_records
+    current = report.lag.seconds is not None and report.verdict.passed
+    return (more or current) and look.seen.now_ms - last.moved_ms >= CHECKED_MS
+
+
+def _known_checks(report: Report) -> list[str]:
+    """Return the checks of the flow that its clusters' answers decide."""
+    is_silent = report.look.seen.target_silence is not None
+    return [e for e in checks_of(report.look.flow) if not (is_silent and e in _TOLD_BY_TARGET)]
+
+
+def _verdicts(report: Report) -> dict[str, Any]:
+    """Return what the checks say now, by their field of what is reported."""
+    return {_FIELDS[each]: check_verdict(report, each)[0] for each in _known_checks(report)}
+
+
+def _differ(check: str, now: LastReported, last: LastReported) -> bool:
+    if check == HEALTH_CHECK:
+        return _health(now) != _health(last)
+    field = _FIELDS[check]
+    return bool(getattr(now, field) != getattr(last, field))
+
+
+def _health(reported: LastReported) -> tuple[str, bool | None, str]:
+    return reported.state, reported.healthy, reported.halted
 
 
 def _halted(look: FlowLook) -> str:

@@ -29,7 +29,7 @@ from spark_jobs.planning.plan_notes import (
 from spark_jobs.planning.state_topics import StateTopics
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from replication.client.admin import Cluster, TopicInfo
     from replication.model import NameChange, PartitionPlan, TopicPartition
@@ -118,24 +118,20 @@ class FlowPlanner:
         barred = refusals(conflicts, self._flow.name)
         copies = {each.topic: each.target for each in named if each.topic not in barred}
         chosen = {each: theirs[each] for each in copies}
-        notes = tuple(Note(str(each), bool(each.refused)) for each in conflicts)
-        notes += tuple(Note(f"{e.name}: {e.reason}", refused=True) for e in self._nameless(names))
-        notes += tuple(Note(each, refused=False) for each in self._without_start(chosen))
-        notes += tuple(change_notes(changes, ours))
-        notes += tuple(Note(each, refused=False) for each in self._names.warnings)
-        notes += tuple(hidden_notes(hidden))
+        notes = (
+            *(Note(str(each), bool(each.refused)) for each in conflicts),
+            *(Note(f"{e.name}: {e.reason}", refused=True) for e in self._nameless(names)),
+            *(Note(each, refused=False) for each in self._without_start(chosen)),
+            *change_notes(changes, ours),
+            *(Note(each, refused=False) for each in self._names.warnings),
+            *hidden_notes(hidden),
+        )
         problems: tuple[str, ...] = ()
         waiting = {topic for topic, each in changes.items() if not each.choice}
         to_make = {topic: copy for topic, copy in copies.items() if topic not in waiting}
         if missing := _missing_topics(to_make, theirs, ours):
-            config = with_names_in_use(planner.config, {self._flow.name: changes})
-            planner = replace(planner, config=config)
-            plan = planner.plan(self._flow.target, {self._flow.name}, missing)
-            problems = plan.problems
-            notes += tuple(
-                outcome_notes(execute(plan, planner, f"the driver of {self._flow.name}"))
-            )
-            ours = target.topics()
+            outcome, problems = self._make(missing, changes, planner)
+            notes, ours = (*notes, *outcome), target.topics()
         there = {name: ours[copy] for name, copy in copies.items() if copy in ours}
         modes = self._modes.of({(each, there[each].name) for each in there}, source, target)
         if look.is_first:
@@ -156,6 +152,16 @@ class FlowPlanner:
             look.absent,
             self._state_topics.at_risk(target, ours.keys()),
         )
+
+    def _make(
+        self, missing: Collection[str], changes: Mapping[str, NameChange], planner: Planner
+    ) -> tuple[tuple[Note, ...], tuple[str, ...]]:
+        """Create or grow topics of the target; return what came of it, and why some were not."""
+        config = with_names_in_use(planner.config, {self._flow.name: changes})
+        planner = replace(planner, config=config)
+        plan = planner.plan(self._flow.target, {self._flow.name}, missing)
+        done = execute(plan, planner, f"the driver of {self._flow.name}")
+        return tuple(outcome_notes(done)), plan.problems
 
     def _remarks(self, changes: Mapping[str, NameChange]) -> tuple[str, ...]:
         return (
