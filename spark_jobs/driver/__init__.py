@@ -20,6 +20,7 @@
 ``flow_parts``: Builds what drives a flow from the settings in force, and replaces it when the file
     is edited
 ``task_list``: Lists the background tasks of a flow, from its settings
+``task_slots``: Spark's task slots: which flows have enough of them for all of their units
 
 May import: what is below ``spark_jobs.driver`` and ``replication``.
 """

@@ -19,8 +19,9 @@ from replication.model import FlowState
 from spark_jobs.driver.batch_end import BatchEnd
 from spark_jobs.driver.beats import Beats, StartBeats
 from spark_jobs.driver.edited_file import EditedFile, hosted, restart_reason
-from spark_jobs.driver.flow.flow_query import first_line, is_stopped, slots, start_query
+from spark_jobs.driver.flow.flow_query import first_line, start_query
 from spark_jobs.driver.flow_parts import FlowParts
+from spark_jobs.driver.task_slots import TaskSlots
 from spark_jobs.metrics.exposition import exposition_of
 from spark_jobs.metrics.metrics_collector import MetricsCollector
 from spark_jobs.metrics.otlp_push import OtlpPush, resource_of
@@ -34,7 +35,6 @@ from spark_jobs.process.spark_session import (
 )
 from spark_jobs.process.startup_timer import StartupTimer
 from spark_jobs.source.data_source import GRACE_S, IsthmusSource
-from spark_jobs.transform.task.work import slots_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -73,12 +73,12 @@ class Driver:
             self._parts.flow_driver(each.name, functools.partial(self._start, each.name))
             for each in sorted(flows, key=lambda flow: flow.name)
         ]
+        self._slots = TaskSlots(self._flows, lambda: self._parts.config)
         first = self._flows[0]  # a batch flow has an application of its own
         self._batch = self._batch_end(first) if first.flow.is_batch else None
         self._mark()
         self._exposition: Exposition | None = None
         self._ending = False
-        self._slots_at = 0.0
         self._grace_s = 0.0
         self._blocks: tuple[Path, ...] = ()
 
@@ -219,40 +219,11 @@ class Driver:
         self._ending = True
 
     def _check_slots(self) -> None:
-        """Let flows wait whose units would wait for slots, a whole epoch perhaps."""
-        waiting = [each for each in self._flows if each.cycle.query is None]
-        if not waiting or self._spark is None or time.monotonic() < self._slots_at:
-            return
-        self._slots_at = time.monotonic() + _RETRY_S
-        if is_stopped(self._spark):
+        if self._spark is not None and not self._slots.look(self._spark):
             _die("Spark stopped the application (see the Spark cluster's log)")
-        free = slots(self._spark) - self._taken()
-        for each in waiting:
-            needed = self._needed(each)
-            if needed > free:
-                each.cycle.lack_slots(self._shortage(needed, free))
-            else:
-                each.cycle.lack_slots("")
-                free -= needed
-
-    def _taken(self) -> int:
-        return sum(self._needed(each) for each in self._flows if each.cycle.query is not None)
-
-    def _needed(self, driver: FlowDriver) -> int:
-        """Return the slots of a flow, those of units that it may come to have included."""
-        return slots_of(self._parts.config.flow(driver.flow.name))
 
     def _has_slots(self) -> bool:
-        """Return whether Spark has slots for all units that should run."""
-        return self._spark is None or slots(self._spark) >= self._taken()
-
-    def _shortage(self, needed: int, free: int) -> str:
-        master = self._parts.config.spark.master
-        return (
-            f"Spark at {master} has {max(free, 0)} free slots, this flow's "
-            f"units need {needed}: add workers or cores (spark.cores.max, spark.executor.cores), "
-            "or set tasks.max lower"
-        )
+        return self._spark is None or self._slots.suffice(self._spark)
 
     def _dump_classes(self, jvm: SparkJvm) -> None:
         """Write the class archive once, when all classes that a start needs are loaded.
