@@ -16,7 +16,8 @@ from replication.model import (
     OffsetRange,
     TopicPartition,
 )
-from replication.offsets.flow_offsets import FlowOffsets, KnownPoints, other_topic
+from replication.offsets.flow_offsets import FlowOffsets, other_topic
+from replication.offsets.known_points import KnownPoints
 from replication.offsets.stored_answers import StoredAnswers
 from replication.provenance.origins import Origins
 from replication.state import PRODUCERS_TOPIC, anchors_topic, offsets_topic

@@ -11,7 +11,8 @@ from replication.records.batch import refuse_legacy
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from replication.records.batch import AbortedTransaction, LegacyFormats
+    from replication.records.aborted_filter import AbortedTransaction
+    from replication.records.batch import LegacyFormats
 
 FetchKey = tuple[bytes, int]  # topic id and number of a partition
 

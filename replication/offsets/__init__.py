@@ -6,6 +6,8 @@
 ``flow_offsets``: Translates the offsets of a flow from its state topics and both logs, in any
     process
 ``groups``: Consumer groups of a flow's source, carried over to its target
+``known_points``: What a flow's state topics say of its partitions, transforms, groups and
+    verifications
 ``log_bounds``: Says which offsets of a partition do not exist, and moves answers into the other log
 ``source_divergence``: Finds the offset from which on the source lost records that were copied, and
     has others now

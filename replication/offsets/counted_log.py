@@ -13,7 +13,8 @@ from replication.client.log_end import confirmed_end
 from replication.client.network import Reading
 from replication.errors import ClusterUnavailable, CorruptBatch
 from replication.model import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, OffsetRange
-from replication.records.batch import AbortedFilter, Batch, walk
+from replication.records.aborted_filter import AbortedFilter
+from replication.records.batch import Batch, walk
 from replication.records.codec import decode
 
 if TYPE_CHECKING:

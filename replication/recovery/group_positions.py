@@ -23,7 +23,7 @@ from replication.offsets.offset_map import (
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from replication.offsets.flow_offsets import KnownPoints
+    from replication.offsets.known_points import KnownPoints
     from replication.offsets.offset_map import OffsetInterval, SyncPoint
     from replication.state import Anchor, GroupPositions, OffsetPoint, ProvenPosition
 

@@ -17,7 +17,7 @@ from replication.errors import ClusterUnavailable, ConfigError
 from replication.model import TopicPartition
 
 if TYPE_CHECKING:
-    from replication.offsets.flow_offsets import KnownPoints
+    from replication.offsets.known_points import KnownPoints
     from replication.offsets.offset_map import Answer
     from replication.settings.flow_settings import Flow
     from replication.state import Anchor

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from replication.adapters.wire.legacy_records import to_format_2
 from replication.client.fetch_values import EpochEndOffset, Fetched, FetchEntry, Leader
 from replication.client.network import Ack
-from replication.records.batch import AbortedTransaction
+from replication.records.aborted_filter import AbortedTransaction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

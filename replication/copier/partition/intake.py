@@ -9,7 +9,8 @@ from replication.copier.partition.producer_batch import ProducerBatch
 from replication.errors import CorruptBatch, NotCountable
 from replication.model import NO_LEADER_EPOCH, Mode
 from replication.provenance.origins import LOCAL_ORIGIN
-from replication.records.batch import AbortedFilter, Batch, incomplete, walk
+from replication.records.aborted_filter import AbortedFilter
+from replication.records.batch import Batch, incomplete, walk
 from replication.records.codec import decode, reshape
 from replication.records.content_search import ends_with
 

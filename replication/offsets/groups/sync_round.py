@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
     from replication.model import TopicPartition
     from replication.naming.selection import Judgement
-    from replication.offsets.flow_offsets import Answers, KnownPoints
+    from replication.offsets.flow_offsets import Answers
     from replication.offsets.groups.consumer_groups import Group, Positions
+    from replication.offsets.known_points import KnownPoints
     from replication.offsets.offset_map import Answer
 
 

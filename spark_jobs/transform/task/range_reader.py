@@ -14,7 +14,8 @@ from replication.client.fetch_session import FetchOptions
 from replication.client.network import Reading
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.provenance.origins import rule_of
-from replication.records.batch import AbortedFilter, producer_ids, walk
+from replication.records.aborted_filter import AbortedFilter
+from replication.records.batch import producer_ids, walk
 from spark_jobs.transform.columns.decoded_batches import decode
 
 if TYPE_CHECKING:

@@ -22,7 +22,8 @@ from support.records import kafka_records
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.wire import connect
 from replication.model import Choice, PartitionPlan, TopicPartition
-from replication.offsets.flow_offsets import FlowOffsets, KnownPoints
+from replication.offsets.flow_offsets import FlowOffsets
+from replication.offsets.known_points import KnownPoints
 from replication.records.batch import walk
 from replication.settings.state_policies import Policies
 from replication.state import (

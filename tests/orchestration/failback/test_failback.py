@@ -15,7 +15,7 @@ from orchestration.recovery.failover import Failover
 from orchestration.recovery.operator import Operator
 from replication.errors import ConfigError
 from replication.model import TopicPartition
-from replication.offsets.flow_offsets import KnownPoints
+from replication.offsets.known_points import KnownPoints
 from replication.recovery.failback import FailbackOptions, TailChoice
 from replication.recovery.procedure import DONE, FAILBACK, RUNNING, require_verb, standing
 from replication.state import Anchor, Operation, ProvenPosition, RecreatedTopic, status_topic

@@ -14,7 +14,7 @@ from orchestration.recovery.failover import Failover
 from orchestration.recovery.operator import Operator
 from replication.errors import ClusterRejected, ConfigError
 from replication.model import NO_PRODUCER_ID, Desired, ProducerIdAndEpoch, TopicPartition
-from replication.offsets.flow_offsets import KnownPoints
+from replication.offsets.known_points import KnownPoints
 from replication.records.batch import restamp
 from replication.records.codec import encode, plain_record
 from replication.recovery.procedure import DONE, RUNNING, UNDONE

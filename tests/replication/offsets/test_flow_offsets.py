@@ -14,7 +14,8 @@ from support.records.copied_logs import OLDER, OURS, Copy, a_life
 
 from replication.errors import ClusterUnavailable
 from replication.model import NO_PRODUCER_ID, Mode, PartitionState, TopicPartition
-from replication.offsets.flow_offsets import FlowOffsets, KnownPoints
+from replication.offsets.flow_offsets import FlowOffsets
+from replication.offsets.known_points import KnownPoints
 from replication.offsets.offset_map import BEFORE_US, Answer
 from replication.offsets.offset_points import OffsetPoints
 from replication.provenance.origins import Origins, rule_text

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.records.copied_logs import HERE, OLDER, OURS, Copy, a_life
 
-from replication.offsets.flow_offsets import FlowOffsets, KnownPoints
+from replication.offsets.flow_offsets import FlowOffsets
+from replication.offsets.known_points import KnownPoints
 from replication.offsets.offset_map import POINTS_LOST, has_lost_first, sync_points_of
 from replication.offsets.offset_points import point_at
 from replication.state import Anchor, Loss, OffsetPoint, ProducerEntry

@@ -12,14 +12,13 @@ from hypothesis import strategies as st
 from support.records.record_batches import GZIP, PLAIN, a_batch, a_marker
 
 from replication.errors import CorruptBatch
+from replication.records.aborted_filter import AbortedFilter, AbortedTransaction
 from replication.records.batch import (
     CONTROL,
     DELETE_HORIZON,
     LOG_APPEND_TIME,
     OLD_FORMAT,
     TRANSACTIONAL,
-    AbortedFilter,
-    AbortedTransaction,
     next_sequence,
     restamp,
     walk,

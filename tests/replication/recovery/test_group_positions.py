@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replication.model import Mode, TopicPartition
-from replication.offsets.flow_offsets import KnownPoints
+from replication.offsets.known_points import KnownPoints
 from replication.offsets.offset_map import POINTS_LOST
 from replication.offsets.offset_points import OffsetPoints
 from replication.recovery.group_positions import group_positions, target_offset

@@ -18,7 +18,8 @@ from replication.offsets.counted_log import CountedLog
 from replication.offsets.offset_map import sync_points_of
 from replication.offsets.offset_points import OffsetPoints
 from replication.offsets.translate import Translation
-from replication.records.batch import ABORT, COMMIT, AbortedTransaction, walk
+from replication.records.aborted_filter import AbortedTransaction
+from replication.records.batch import ABORT, COMMIT, walk
 from replication.records.codec import decode, key_and_value
 from replication.state import Anchor
 from support.records.record_batches import a_marker

@@ -34,7 +34,8 @@ from replication.model import (
     TopicPartition,
 )
 from replication.provenance.record_rules import UNDECIDED
-from replication.records.batch import AbortedTransaction, walk
+from replication.records.aborted_filter import AbortedTransaction
+from replication.records.batch import walk
 from replication.records.codec import decode
 from replication.records.content_search import SearchedBatch
 from replication.state import Anchor

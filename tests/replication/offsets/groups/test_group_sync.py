@@ -10,7 +10,6 @@ import pytest
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import TopicPartition
 from replication.naming.selection import TopicSelector
-from replication.offsets.flow_offsets import KnownPoints
 from replication.offsets.groups.consumer_groups import (
     UNSTABLE,
     Committed,
@@ -20,6 +19,7 @@ from replication.offsets.groups.consumer_groups import (
 )
 from replication.offsets.groups.group_sync import GroupSync
 from replication.offsets.groups.sync_round import ALL_EVERY_S
+from replication.offsets.known_points import KnownPoints
 from replication.offsets.offset_map import NOT_YET, Answer, without_answer
 from replication.settings.flow_settings import Flow, FlowClients
 from replication.settings.naming_settings import Selection
