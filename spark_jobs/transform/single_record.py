@@ -12,7 +12,7 @@ from replication.errors import ReplicationError
 from replication.transforms.transformed_record import Poison
 from spark_jobs.transform.columns.avro_documents import NotAvro, documents_of
 from spark_jobs.transform.columns.sql_rows import avro_sides, rows_of
-from spark_jobs.transform.sql_plan import is_about_data, sql_reason
+from spark_jobs.transform.sql_errors import is_about_data, sql_reason
 from spark_jobs.transform.task.sql_results import take_results
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import logging
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from pyspark.errors import AnalysisException, ParseException, PySparkException
+from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everyone calls it
 from pyspark.sql import types as T  # noqa: N812 - as above
@@ -30,6 +30,7 @@ from spark_jobs.transform.columns.record_columns import (
     ROW,
     rows_ddl,
 )
+from spark_jobs.transform.sql_errors import sql_reason
 from spark_jobs.transform.sql_text import columns_in, parts_of
 from spark_jobs.transform.task.sql_results import PARTITION, ROUTES
 
@@ -304,18 +305,3 @@ def _planned(written: Written, make):  # type: ignore[no-untyped-def]
     except (AnalysisException, ParseException) as error:
         raise ConfigError(f"{written.where}: {sql_reason(error)}") from None
     return found
-
-
-def sql_reason(error: Exception) -> str:
-    """Return what Spark says of an expression, in one line, without its plans."""
-    text = str(error).partition("JVM stacktrace:")[0].partition("== SQL")[0]
-    text = text.partition("== DataFrame ==")[0].partition(";\n")[0]
-    return " ".join(text.split()) or type(error).__name__
-
-
-def is_about_data(error: Exception) -> bool:
-    """Say whether a job failed on what an expression made of a record, not on a cluster."""
-    if not isinstance(error, PySparkException):
-        return False
-    # Its text may name a file of ours without that: where an expression was made.
-    return bool(error.getCondition()) and "PythonException" not in str(error)

@@ -9,7 +9,7 @@ from pyspark.errors import PySparkException
 
 from replication.model import OffsetRange
 from spark_jobs.transform.spark_job import JobTooSlow
-from spark_jobs.transform.sql_plan import is_about_data, sql_reason
+from spark_jobs.transform.sql_errors import is_about_data, sql_reason
 from spark_jobs.transform.task.range_reader import OutsideLog, record_at
 from spark_jobs.transform.task.work import RangeWork, SlotWork
 

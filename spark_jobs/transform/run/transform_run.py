@@ -22,7 +22,7 @@ from spark_jobs.transform.run.run_positions import RunPositions
 from spark_jobs.transform.run.slot_batches import SlotBatches
 from spark_jobs.transform.run.target_partitions import TargetPartitions
 from spark_jobs.transform.slot_producers import SlotProducers
-from spark_jobs.transform.sql_plan import sql_reason
+from spark_jobs.transform.sql_errors import sql_reason
 from spark_jobs.transform.start_record import (
     definition_of,
     goes_on,

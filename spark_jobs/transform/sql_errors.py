@@ -1,0 +1,20 @@
+"""What Spark's errors say of an expression: the reason in a line, and whether data is its cause."""
+
+from __future__ import annotations
+
+from pyspark.errors import PySparkException
+
+
+def sql_reason(error: Exception) -> str:
+    """Return what Spark says of an expression, in one line, without its plans."""
+    text = str(error).partition("JVM stacktrace:")[0].partition("== SQL")[0]
+    text = text.partition("== DataFrame ==")[0].partition(";\n")[0]
+    return " ".join(text.split()) or type(error).__name__
+
+
+def is_about_data(error: Exception) -> bool:
+    """Say whether a job failed on what an expression made of a record, not on a cluster."""
+    if not isinstance(error, PySparkException):
+        return False
+    # Its text may name a file of ours without that: where an expression was made.
+    return bool(error.getCondition()) and "PythonException" not in str(error)
