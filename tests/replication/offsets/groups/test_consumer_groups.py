@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from replication.model import TopicPartition
 from replication.offsets.groups.consumer_groups import (
+    UNSTABLE,
     CommitGroup,
     Committed,
     Group,
@@ -71,6 +72,10 @@ def test_bl_077_no_position_moves_back_unless_a_person_wants_it():
 def test_ct_04_a_position_that_a_client_has_reset_to_none_is_set_again():
     (action,) = plan({P0: Committed(4)}, now={P0: Committed(-1)})
     assert action.positions == {P0: Committed(4)}
+
+
+def test_what_a_group_has_not_committed_or_may_still_take_back_is_no_known_offset():
+    assert [Committed(each).known for each in (0, 7, -1, UNSTABLE)] == [0, 7, None, None]
 
 
 def test_only_what_moves_is_committed_and_a_second_plan_is_empty():
