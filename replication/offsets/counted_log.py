@@ -12,7 +12,7 @@ from replication.client.fetch_session import FetchOptions
 from replication.client.log_end import confirmed_end
 from replication.client.network import Reading
 from replication.errors import ClusterUnavailable, CorruptBatch
-from replication.model import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, OffsetRange
+from replication.model import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, IsolationLevel, OffsetRange
 from replication.records.aborted_filter import AbortedFilter
 from replication.records.batch import Batch, walk
 from replication.records.codec import decode
@@ -89,7 +89,7 @@ class CountedLog:
         A batch is valid until the next one is asked for.
         """
         at = self.end = begin
-        options = FetchOptions(0, 0, _THEN, _FIRST, int(self.committed))
+        options = FetchOptions(0, 0, _THEN, _FIRST, IsolationLevel(self.committed))
         while until is None or at < until:
             at = self._past_left_out(at)
             found = await self._fetch(at, options)

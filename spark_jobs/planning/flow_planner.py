@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from replication.naming.conflicts import refusals
-from replication.naming.name_changes import kept_names, with_names_in_use
+from replication.naming.name_changes import Changes, kept_names, with_names_in_use
 from replication.naming.selection import gap
 from replication.planning.execute import execute
 from replication.state import PRODUCERS_TOPIC, flow_topics
@@ -154,7 +154,7 @@ class FlowPlanner:
         )
 
     def _make(
-        self, missing: Collection[str], changes: Mapping[str, NameChange], planner: Planner
+        self, missing: Collection[str], changes: Changes, planner: Planner
     ) -> tuple[tuple[Note, ...], tuple[str, ...]]:
         """Create or grow topics of the target; return what came of it, and why some were not."""
         config = with_names_in_use(planner.config, {self._flow.name: changes})

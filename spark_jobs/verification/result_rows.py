@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from replication.model import OffsetRange
 from replication.offsets.counted_log import CountedLog
 from spark_jobs.transform.columns.decoded_batches import decode, parts_of
 from spark_jobs.transform.task.batch_work import slot_work
@@ -144,7 +145,7 @@ def written(clusters: Clusters, producers: frozenset[int], listed: Sequence[Writ
             batches = log.batches(each.begin, each.end)
             while (found := process.run(anext(batches, None))) is not None:
                 batch, first, after = found
-                records = decode([batch], (first, after), each.where).encoded
+                records = decode([batch], OffsetRange(first, after), each.where).encoded
                 rests = records.rests(np.arange(len(records)))
                 rows = partial(_rows, each.place, Part(NOBODY, late=False))
                 yield rows(records.offsets, records.offsets, records.times, rests)

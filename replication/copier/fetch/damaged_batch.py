@@ -22,7 +22,7 @@ from replication.copier.partition.broker_errors import (
 )
 from replication.copier.partition.intake import is_unread_before
 from replication.errors import ClusterRejected, CorruptBatch
-from replication.model import EARLIEST_LOCAL_TIMESTAMP, LATEST_TIMESTAMP
+from replication.model import EARLIEST_LOCAL_TIMESTAMP, LATEST_TIMESTAMP, IsolationLevel
 from replication.records.batch import claimed_ends, walk
 from replication.records.codec import decode
 
@@ -176,5 +176,5 @@ class DamagedBatch:
         return found.stable if self.committed else found.high_watermark
 
     async def _fetch(self, offset: int, most: int) -> Fetched | None:
-        options = FetchOptions(0, 0, _MOST_READ, most, int(self.committed))
+        options = FetchOptions(0, 0, _MOST_READ, most, IsolationLevel(self.committed))
         return await self._reading.fetch(offset, options)

@@ -13,6 +13,7 @@ from replication.client.error_codes import ErrorCode
 from replication.client.fetch_session import FetchOptions
 from replication.client.network import Reading
 from replication.errors import ClusterRejected, ClusterUnavailable
+from replication.model import IsolationLevel, OffsetRange
 from replication.provenance.origins import rule_of
 from replication.records.aborted_filter import AbortedFilter
 from replication.records.batch import producer_ids, walk
@@ -62,7 +63,7 @@ class RangeReader:
 
         Raises OutsideLog, ClusterUnavailable, ClusterRejected, CorruptBatch.
         """
-        bounds = self.position, self.work.end
+        bounds = OffsetRange(self.position, self.work.end)
         return decode(await self._read_batches(), bounds, self.work.source)
 
     async def _read_batches(self) -> list[Batch]:
@@ -70,7 +71,7 @@ class RangeReader:
 
         Their first and last records may be outside of the range. Raises as ``read``.
         """
-        isolation = int(self.clusters.committed)
+        isolation = IsolationLevel(self.clusters.committed)
         options = FetchOptions(max_wait_ms=500, isolation=isolation)
         found = await self._reading.fetch(self.position, options)
         if found is None or found.error:

@@ -46,7 +46,7 @@ def a_point(number, source, target, records):
 def clusters(monkeypatch):
     made = {"a:1": MemoryCluster("A"), "b:1": MemoryCluster("B")}
     monkeypatch.setattr(
-        offset_reader, "connect", lambda client, _: made[client["bootstrap.servers"]]
+        offset_reader, "connect", lambda client, *_: made[client["bootstrap.servers"]]
     )
     return made["a:1"], made["b:1"]
 

@@ -27,7 +27,7 @@ class ScriptedNetwork(WireNetwork):
     """
 
     def __init__(self) -> None:
-        super().__init__(["bootstrap:9092"], {}, "test")
+        super().__init__({"bootstrap_servers": ["bootstrap:9092"]}, "test")
         self.responses: dict[type, list[Any]] = defaultdict(list)
         self.responses[FindCoordinatorRequest] = [coordinator(5)]
         self.sent: list[tuple[int | None, Any]] = []
