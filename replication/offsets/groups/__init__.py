@@ -9,5 +9,6 @@
 ``shared_partitions``: Where a group continues in partitions that several clusters have written to
 ``sync_round``: One round of consumer group sync: its interfaces, its result, its summary
 
-May import: ``flow_offsets``, ``offset_map``, ``naming`` and what is below ``naming``.
+May import: ``flow_offsets``, ``known_points``, ``offset_map``, ``naming`` and what is below
+``naming``.
 """
