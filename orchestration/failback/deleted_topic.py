@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from replication.errors import ClusterUnavailable
 from replication.model import OffsetRange, PartitionState, TopicPartition
+from replication.offsets.groups.consumer_groups import stop_first
 from replication.offsets.groups.sync_round import TranslatedPosition
 from replication.offsets.offset_map import NOT_YET, Answer
 from replication.recovery.recreated_topic import only_at_source
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from orchestration.recovery.flow_operation import FlowOperation
+    from replication.offsets.groups.consumer_groups import Committed
     from replication.state import DivergedTail, ProvenPosition
 
 
@@ -49,23 +52,26 @@ def groups_on_target(
 ) -> Mapping[str, Mapping[TopicPartition, int]]:
     """Return where all groups of the source that read ``topics`` continue on the target.
 
-    A group within the tail continues behind what was copied. One whose place is not known is left
-    out.
+    A group within the tail continues behind what was copied. One whose place cannot be known is
+    left out. Raises ClusterUnavailable where one is not known now: its offset goes with the topic.
     """
     sync, _ = work.sync, work.reader.look()
     ends = {TopicPartition(each.topic, each.partition): each.target for each in positions}
     firsts = {TopicPartition(each.topic, each.partition): each.first for each in tails}
+    its_groups = sync.source.positions(sync.source.listed().values())
+    _require_read(sync.source.unavailable.values())
     held = [
         (name, where, position)
-        for name, its in sync.source.positions(sync.source.listed().values()).items()
+        for name, its in its_groups.items()
         for where, position in its.items()
-        if where.topic in topics and where in ends and position.offset >= 0
+        if where.topic in topics and where in ends and _is_held(name, where, position)
     ]
     asked: dict[TopicPartition, set[int]] = defaultdict(set)
     for _, where, position in held:
         if position.offset < firsts[where]:
             asked[where].add(position.offset)
     answers = work.reader.translate(asked) if asked else {}
+    _require_read(work.reader.errors.values())
     translated = [
         TranslatedPosition(
             name,
@@ -82,3 +88,15 @@ def groups_on_target(
         name: {where: each.offset for where, each in its.items()}
         for name, its in sync.desired(translated).items()
     }
+
+
+def _is_held(group: str, where: TopicPartition, position: Committed) -> bool:
+    """Say whether the group has an offset there. Raises ClusterUnavailable if that is not known."""
+    if position.is_undecided:
+        raise ClusterUnavailable(stop_first(group, where))
+    return position.offset >= 0
+
+
+def _require_read(failures: Iterable[str]) -> None:
+    for why in failures:
+        raise ClusterUnavailable(f"some groups were not read: {why}")

@@ -210,6 +210,8 @@ def _set_home(back: Switchover, wanted: Mapping[TopicPartition, Mapping[str, int
     there = sync.target.positions([listed[name] for name in names if name in listed])
     back.reader.look()
     answers = back.reader.translate({w: set(groups.values()) for w, groups in wanted.items()})
+    for where, why in back.reader.errors.items():
+        raise ClusterUnavailable(f"offsets of groups in {where} were not translated: {why}")
     desired: dict[str, dict[TopicPartition, Committed]] = {}
     for where, groups in wanted.items():
         for name, offset in groups.items():

@@ -29,7 +29,7 @@ class Difference:
 
     group: str
     partition: str  # on the target
-    source_offset: int
+    source_offset: int | None  # None: a transaction with it is open
     source_lag: int | None
     target_offset: int | None  # now; None: the group has none there
     translated: int | None  # None: not copied yet, or the action says why not
@@ -46,7 +46,7 @@ class Row:
     source_topic: str
     target_topic: str
     partition: int
-    source_offset: int
+    source_offset: int | None
     target_offset: int | None
     exact: bool
     metadata: str
@@ -74,6 +74,8 @@ def _difference(
     current = None if there is None else there.known
     if moved.problem:
         action = f"skip: {moved.problem}"
+    elif moved.undecided:
+        action = f"skip: {moved.undecided}"
     elif moved.group in left:
         action = f"skip: {left[moved.group]}"
     elif moved.answer.offset is None:
@@ -84,8 +86,8 @@ def _difference(
     return Difference(
         moved.group,
         str(moved.target),
-        moved.position.offset,
-        None if moved.problem else _lag(ends[0], moved.source, moved.position.offset),
+        moved.position.known,
+        None if moved.problem else _lag(ends[0], moved.source, moved.position.known),
         current,
         moved.answer.offset if desired is None else desired.offset,
         _lag(ends[1], moved.target, after),
@@ -108,11 +110,11 @@ def rows_of(flow: str, moved: Iterable[TranslatedPosition]) -> list[Row]:
             each.source.topic,
             each.target.topic,
             each.source.partition,
-            each.position.offset,
+            each.position.known,
             each.answer.offset,
             each.answer.exact,
             each.position.metadata,
-            each.problem,
+            each.problem or each.undecided,
         )
         for each in moved
     ]

@@ -57,6 +57,8 @@ def left_of(
 
 
 def _reason(moved: TranslatedPosition) -> str:
+    if reason := moved.problem or moved.undecided:
+        return reason
     if moved.answer.offset is None:
-        return moved.problem or f"{moved.source} offset {moved.position.offset} is not copied yet"
+        return f"{moved.source} offset {moved.position.offset} is not copied yet"
     return "another flow copies to it too, and where the group is there is not known"

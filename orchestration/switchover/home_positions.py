@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections import defaultdict
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple
 
 from replication.model import TopicPartition
 from replication.naming.selection import group_filter
@@ -18,7 +19,9 @@ from replication.offsets.groups.consumer_groups import (
     Committed,
     LeaveOffset,
     TargetGroups,
+    open_transaction,
     plan_groups,
+    stop_first,
 )
 
 if TYPE_CHECKING:
@@ -37,6 +40,13 @@ if TYPE_CHECKING:
 _UNKNOWN = "has no counterpart that is known"
 
 
+class HomePlan(NamedTuple):
+    """What brings groups home; ``unread``: why it is not known of all of them now, or empty."""
+
+    actions: tuple[GroupAction, ...] = ()
+    unread: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class HomePositions:
     """Groups of ``opposite``, the flow that copied from where they go to where they are.
@@ -48,17 +58,28 @@ class HomePositions:
     sync: GroupSync
     reader: OffsetReader
 
-    def plan(self) -> tuple[GroupAction, ...]:
+    def plan(self) -> HomePlan:
         """Return what brings the groups home; none is moved back, none with members is changed."""
         copies = self._renamed_copies()
         if not copies:
-            return ()
-        desired, left = self._translated(self._selected(), copies)
+            return HomePlan()
+        held = self._selected()
+        desired, left = self._translated(held, copies)
         listed = self.sync.source.listed()
         there = [listed[name] for name in desired if name in listed]
         idle = self.sync.source.positions(each for each in there if each.state in IDLE)
         groups = TargetGroups(listed, idle, whole=not self.sync.source.unavailable)
-        return (*plan_groups(desired, groups), *left)
+        undecided = [
+            (group, where)
+            for group, positions in held.items()
+            for where, at in positions.items()
+            if where in copies and at.is_undecided
+        ]
+        left += [LeaveOffset(g, copies[where], open_transaction(where)) for g, where in undecided]
+        silent = (self.sync.target.unavailable, self.sync.source.unavailable, self.reader.errors)
+        unread = (why for each in silent for why in each.values())
+        waits = (stop_first(*each) for each in undecided)
+        return HomePlan((*plan_groups(desired, groups), *left), next(chain(unread, waits), ""))
 
     def commit(self, commits: Sequence[CommitGroup]) -> Mapping[str, str]:
         """Commit the offsets; return which groups brokers refuse, and why."""

@@ -57,7 +57,7 @@ class SwitchoverReport:
                 {
                     "group": each.group,
                     "source": str(each.source),
-                    "committed": each.position.offset,
+                    "committed": each.position.known,
                     "target": str(each.target),
                     "offset": each.answer.offset,
                     "exact": each.answer.exact,

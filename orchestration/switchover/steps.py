@@ -15,7 +15,7 @@ from orchestration.switchover.tail_comparison import compare_tail
 from orchestration.switchover.write_denial import WriteDenial
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import TopicPartition
-from replication.offsets.groups.consumer_groups import CommitGroup
+from replication.offsets.groups.consumer_groups import CommitGroup, stop_first
 from replication.planning.explain import counted
 from replication.recovery.switchover import DENIED, SwitchoverOptions
 
@@ -81,16 +81,20 @@ class SwitchoverSteps(FlowOperation):
         found = self.sync.plan()
         if found.unread:
             raise ClusterUnavailable(f"some groups were not read: {found.unread}")
+        if found.undecided:
+            raise ClusterUnavailable(stop_first(*found.undecided[0]))
         if found.waiting:
             raise ClusterRejected(f"{counted(found.waiting, 'offset')} of groups have no copy")
         self.commit(found.commits)
         names = {each.group for each in found.translated}
         actions, home = found.actions, ""
         with opened_home(self.flow, self.config) as way:
-            if way is not None and (homeward := way.plan()):
-                commits = [each for each in homeward if isinstance(each, CommitGroup)]
+            if way is not None and any(homeward := way.plan()):
+                if homeward.unread:
+                    raise ClusterUnavailable(f"some groups were not read: {homeward.unread}")
+                commits = [each for each in homeward.actions if isinstance(each, CommitGroup)]
                 require_committed(way.commit(commits))
-                actions = (*actions, *homeward)
+                actions = (*actions, *homeward.actions)
                 home = f"; brought home those of {counted(len(commits), 'group')} in renamed copies"
         left = SwitchoverReport(self.flow.name, actions=actions).left
         told = "".join(f"; left: {each.group}, {each.reason}" for each in left)
@@ -138,7 +142,7 @@ class SwitchoverSteps(FlowOperation):
         """Return where the groups stand, and what is still to be set of them."""
         found = self.sync.plan()
         with opened_home(self.flow, self.config) as way:
-            homeward = () if way is None else way.plan()
+            homeward = () if way is None else way.plan().actions
         return SwitchoverReport(
             self.flow.name,
             groups=found.translated,

@@ -6,6 +6,7 @@ Rules, each a promise:
 * No position is moved back, except by an operator's explicit ``isthmus offsets set``.
 * A committed offset is exact, or too low; an offset that is not copied yet is not committed.
 * A group whose offsets on the target are unknown now is left alone: they may be further on.
+* An offset at the source that is part of an open transaction is unknown, which is not none.
 * Where several sources are merged into a partition the lowest of their positions counts, so
   that nothing is skipped; while one of them is unknown, none is committed.
 """
@@ -36,6 +37,11 @@ class Committed(NamedTuple):
     def known(self) -> int | None:
         """The offset; None: the group has none, or it is not known now."""
         return None if self.offset in {UNKNOWN_OFFSET, UNSTABLE} else self.offset
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether a transaction that commits another one is open: what it will be is not known."""
+        return self.offset == UNSTABLE
 
 
 Positions = dict["TopicPartition", Committed]
@@ -134,8 +140,18 @@ def _reason_to_leave(name: str, wanted: Iterable[TopicPartition], target: Target
     if name not in target.positions:
         return "its offsets on the target could not be read"
     former = target.positions[name]
-    undecided = [each for each in wanted if each in former and former[each].offset == UNSTABLE]
-    return f"a transaction with its offset in {undecided[0]} is open" if undecided else ""
+    undecided = [each for each in wanted if each in former and former[each].is_undecided]
+    return open_transaction(undecided[0]) if undecided else ""
+
+
+def open_transaction(where: TopicPartition) -> str:
+    """Return why a group's offset in a partition is not known now."""
+    return f"a transaction with its offset in {where} is open"
+
+
+def stop_first(group: str, where: TopicPartition) -> str:
+    """Return what to do about it where the offset is needed now."""
+    return f"group {group}: {open_transaction(where)}; stop its consumers, or wait until it ends"
 
 
 def _moves(former: Committed | None, new: Committed, *, rewind: bool) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from replication.errors import ClusterRejected, ClusterUnavailable
+from replication.model import TopicPartition
 from replication.naming.selection import Verdict, group_filter, listed
 from replication.offsets.groups.consumer_groups import (
     IDLE,
@@ -31,9 +32,8 @@ from replication.offsets.groups.sync_round import (
 from replication.state import GroupPositions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from replication.model import TopicPartition
     from replication.naming.selection import Judgement, TopicSelector
     from replication.offsets.groups.consumer_groups import GroupAction, LeaveOffset, Positions
     from replication.offsets.groups.sync_round import GroupsOf, OffsetsOf
@@ -96,14 +96,15 @@ class GroupSync:
     def _remember_source(self, positions: Mapping[str, Positions]) -> None:
         """Store the offsets at the source of copied topics, where they changed.
 
-        Also those that are not copied yet: they are needed when the source is gone.
+        Also those that are not copied yet: they are needed when the source is gone. Instead of one
+        that a transaction may change now, the one that was stored before stays.
         """
         copied = {each.topic for each in self.offsets.known.anchors}
         now = int(time.time() * 1000)
         records = [
             GroupPositions(self.flow.name, name, held, now)
             for name, its in positions.items()
-            if (held := tuple((*w, p.offset) for w, p in sorted(its.items()) if w.topic in copied))
+            if (held := tuple(self._stable(name, {w: its[w] for w in its if w.topic in copied})))
         ]
         changed = [
             each for each in records if not _same_offsets(each, self._stored.get(each.group))
@@ -111,6 +112,15 @@ class GroupSync:
         if changed:
             self.remember(changed)
             self._stored.update((each.group, each) for each in changed)
+
+    def _stable(self, group: str, positions: Positions) -> Iterator[tuple[str, int, int]]:
+        """Yield topic, partition and offset of those offsets of a group that are known."""
+        stored = self.offsets.known.groups.get(group, GroupPositions(self.flow.name, group))
+        former = {TopicPartition(t, n): Committed(at) for t, n, at in stored.positions}
+        for where, now in sorted(positions.items()):
+            held = former.get(where, now) if now.is_undecided else now
+            if not held.is_undecided:
+                yield *where, held.offset
 
     def _warn_of(self, found: SyncRound) -> None:
         """Warn of offsets that are not translated and that the last rounds did not name."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from replication.model import TopicPartition
 from replication.offsets.groups.sync_round import TranslatedPosition
-from replication.offsets.offset_map import NOT_YET
+from replication.offsets.offset_map import NOT_YET, Answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from replication.state import Anchor
 
 _PAUSE_S = 0.2
+_UNDECIDED = Answer(None, exact=False)  # not NOT_YET: no anchor helps
 _FRESH_S = 1.5  # anchors come about once a second; the second next one covers a group's offsets
 
 
@@ -68,18 +70,18 @@ class GroupTranslation:
 
         Where brokers do not answer there is no answer; ``errors`` of the offsets says why.
         """
-        asked = [each for each in queries if each.position.offset >= 0]
-        copies = self._copies({each.where for each in asked})
-        desired: dict[TopicPartition, set[int]] = {each: set() for each in copies}
-        for each in asked:
-            if each.where in copies:
-                desired[each.where].add(each.position.offset)
-        answers = self.offsets.translate(desired, ahead=False) if desired else {}
+        held = [e for e in queries if e.position.offset >= 0 or e.position.is_undecided]
+        copies = self._copies({each.where for each in held})
+        asked: dict[TopicPartition, set[int]] = defaultdict(set)
+        for each in held:
+            if each.where in copies and not each.position.is_undecided:
+                asked[each.where].add(each.position.offset)
+        answers = self.offsets.translate(asked, ahead=False) if asked else {}
         return [
             TranslatedPosition(each.group, each.where, each.position, copies[each.where], answer)
-            for each in asked
+            for each in held
             if each.where in copies and each.where not in self.offsets.errors
-            for answer in (answers.get(each.where, {}).get(each.position.offset, NOT_YET),)
+            for answer in (_answer(each.position, answers.get(each.where, {})),)
         ]
 
     def _copies(
@@ -95,6 +97,10 @@ class GroupTranslation:
             for each in partitions
             if each not in anchors and each.topic in names
         }
+
+
+def _answer(position: Committed, answers: Mapping[int, Answer]) -> Answer:
+    return _UNDECIDED if position.is_undecided else answers.get(position.offset, NOT_YET)
 
 
 def copy_of(anchor: Anchor) -> TopicPartition:

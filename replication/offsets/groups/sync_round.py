@@ -11,6 +11,7 @@ from replication.offsets.groups.consumer_groups import (
     GroupAction,
     LeaveGroup,
     LeaveOffset,
+    open_transaction,
 )
 
 if TYPE_CHECKING:
@@ -72,6 +73,11 @@ class TranslatedPosition(NamedTuple):
             return ""
         return f"{self.source} offset {self.position.offset} {self.answer.problem}"
 
+    @property
+    def undecided(self) -> str:
+        """Return in a sentence that its offset at the source is not known now; or empty."""
+        return open_transaction(self.source) if self.position.is_undecided else ""
+
 
 @dataclass(frozen=True, slots=True)
 class SyncRound:
@@ -89,7 +95,13 @@ class SyncRound:
     @property
     def waiting(self) -> int:
         """Number of offsets that are not copied yet."""
-        return sum(each.answer.offset is None and not each.problem for each in self.translated)
+        without = [each for each in self.translated if each.answer.offset is None]
+        return sum(not (each.problem or each.undecided) for each in without)
+
+    @property
+    def undecided(self) -> tuple[tuple[str, TopicPartition], ...]:
+        """Groups and source partitions of offsets that a transaction there may change now."""
+        return tuple((each.group, each.source) for each in self.translated if each.undecided)
 
     @property
     def problems(self) -> tuple[LeaveOffset, ...]:
@@ -132,6 +144,8 @@ def summary(found: SyncRound, refused: Mapping[str, str], groups: int) -> str:
         parts.append(f"{len(found.problems)} not moved, {one.group} because {one.reason}")
     if found.waiting:
         parts.append(f"{found.waiting} offsets not copied yet")
+    if found.undecided:
+        parts.append(f"{len(found.undecided)} offsets in open transactions")
     if refused:
         group, why = next(iter(refused.items()))
         parts.append(f"{len(refused)} rejected, {group} because {why}")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer, Producer
+from confluent_kafka import TopicPartition as ClientPartition
 from confluent_kafka.admin import AdminClient
 from support.flows.command import run_command
 from support.flows.copier_flows import Flow, kill, start_unit
@@ -86,6 +87,11 @@ class World:
         if group not in listed:
             return {}
         return self.sync.target.positions([listed[group]])[group]
+
+    def stored(self, group):
+        """Return the offsets of a group that are stored for a failover."""
+        held = self.sync.offsets.look().groups[group].positions
+        return {TopicPartition(topic, number): offset for topic, number, offset in held}
 
     def command(self, *options, verb=("offsets",)):
         """Run the command on the world's file; return its exit code and output."""
@@ -186,6 +192,35 @@ def test_bl_071_a_group_at_the_end_of_a_transactional_topic_has_no_lag_on_the_ta
     world.sync.sync()
     (end,) = world.sync.offsets.ends([partition], target=True).values()
     assert world.on_target("at-end")[partition].offset == end[1]
+
+
+def test_an_offset_in_an_open_transaction_is_neither_stored_nor_taken_for_none(world):
+    """A consumer that commits with its producer: its offsets are hidden until that has ended."""
+    group, where = "in-transaction", TopicPartition(world.orders, 2)
+    world.commit(group, *where, 40)
+    world.sync.sync()
+    name = f"{world.flow.alias}-open"
+    producer = Producer(
+        {"bootstrap.servers": world.flow.here, "transactional.id": name, **kafka_records.QUIET}
+    )
+    producer.init_transactions(30)
+    producer.begin_transaction()
+    consumer = Consumer({"bootstrap.servers": world.flow.here, "group.id": group})
+    offsets = [ClientPartition(*where, 60)]
+    producer.send_offsets_to_transaction(offsets, consumer.consumer_group_metadata(), 30)
+    consumer.close()
+    found = world.sync.plan()
+    assert (group, where) in found.undecided
+    assert all(each.group != group for each in (*found.commits, *found.problems))
+    assert "1 offsets in open transactions" in world.sync.sync()
+    assert world.stored(group) == {where: 40}
+    assert world.on_target(group)[where].offset == 40
+    producer.commit_transaction(30)
+    deadline = time.monotonic() + 30
+    while world.stored(group) != {where: 60} and time.monotonic() < deadline:
+        world.sync.sync()
+    assert world.stored(group) == {where: 60}
+    assert world.on_target(group)[where].offset == 60
 
 
 def test_metadata_is_kept(world):

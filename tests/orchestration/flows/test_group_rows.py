@@ -10,7 +10,7 @@ import pytest
 from orchestration.flows.group_rows import as_csv, desired_by, differences, rows_of
 from replication.errors import ConfigError
 from replication.model import OffsetRange, TopicPartition
-from replication.offsets.groups.consumer_groups import CommitGroup, Committed, LeaveGroup
+from replication.offsets.groups.consumer_groups import UNSTABLE, CommitGroup, Committed, LeaveGroup
 from replication.offsets.groups.sync_round import SyncRound, TranslatedPosition
 from replication.offsets.offset_map import NOT_YET, Answer, without_answer
 
@@ -88,6 +88,17 @@ def test_a_difference_says_what_a_sync_would_do(answer, action, lag):
     ends = {T: OffsetRange(0, 9)}, {COPY: OffsetRange(0, 9)}
     (found,) = differences(SyncRound((moved,), tuple(sets)), {}, ends)
     assert (found.action, found.source_lag, found.translated) == (action, lag, answer.offset)
+
+
+def test_an_offset_that_a_transaction_may_change_has_no_number():
+    moved = TranslatedPosition("g", T, Committed(UNSTABLE), COPY, Answer(None, exact=False))
+    why = "a transaction with its offset in orders-1 is open"
+    (found,) = differences(SyncRound((moved,)), {}, ({T: OffsetRange(0, 9)}, {}))
+    assert (found.source_offset, found.source_lag) == (None, None)
+    assert found.action == f"skip: {why}"
+    (row,) = rows_of("A->B", [moved])
+    assert (row.source_offset, row.target_offset, row.problem) == (None, None, why)
+    assert desired_by(as_csv([row]), "A->B", "file") == {}
 
 
 def test_why_an_offset_has_no_translation_is_said_before_why_its_group_is_left():

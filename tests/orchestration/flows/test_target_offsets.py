@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from orchestration.flows.target_offsets import existing, left_of, unsettable
 from replication.model import OffsetRange, TopicPartition
-from replication.offsets.groups.consumer_groups import Committed, LeaveOffset
+from replication.offsets.groups.consumer_groups import UNSTABLE, Committed, LeaveOffset
 from replication.offsets.groups.sync_round import TranslatedPosition
 from replication.offsets.offset_map import NOT_YET, Answer, without_answer
 
@@ -59,3 +59,9 @@ def test_each_offset_that_is_not_set_has_its_reason():
         "orders-0 offset 41 is not copied yet",
         "orders-0 offset 42 is beyond the end of the source (9)",
     ]
+
+
+def test_an_offset_that_a_transaction_may_change_is_left_for_that_reason():
+    moved = TranslatedPosition("g", ORDERS, Committed(UNSTABLE), COPY, Answer(None, exact=False))
+    (left,) = left_of([moved], {})
+    assert left.reason == "a transaction with its offset in orders-0 is open"

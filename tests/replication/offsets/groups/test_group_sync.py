@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from support.fakes.memory_groups import Groups
 
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import TopicPartition
@@ -13,7 +14,6 @@ from replication.naming.selection import TopicSelector
 from replication.offsets.groups.consumer_groups import (
     UNSTABLE,
     Committed,
-    Group,
     LeaveOffset,
     explain_group,
 )
@@ -23,9 +23,10 @@ from replication.offsets.known_points import KnownPoints
 from replication.offsets.offset_map import NOT_YET, Answer, without_answer
 from replication.settings.flow_settings import Flow, FlowClients
 from replication.settings.naming_settings import Selection
-from replication.state import Anchor
+from replication.state import Anchor, GroupPositions
 
 ORDERS, COPY = TopicPartition("orders", 0), TopicPartition("A.orders", 0)
+LATER = TopicPartition("orders", 1)
 CLIENTS = FlowClients(source_consumer={}, source_admin={}, target_producer={}, target_admin={})
 FLOW = Flow(source="A", target="B", clients=CLIENTS)
 
@@ -64,27 +65,6 @@ class Offsets:
             return without_answer(f"is beyond the end of the source ({self.end})")
         at = self.known.anchors[ORDERS].source
         return Answer(offset + self.shift if offset <= at else None)
-
-
-class Groups:
-    """The groups of one cluster, as a dictionary."""
-
-    def __init__(self, **positions):
-        self.held = {name: dict(each) for name, each in positions.items()}
-        self.states, self.unavailable, self.silent = {}, {}, False
-
-    def listed(self):
-        if self.silent:
-            raise ClusterUnavailable("A is silent")
-        return {name: Group(name, self.states.get(name, "Empty"), node=1) for name in self.held}
-
-    def positions(self, groups):
-        return {each.name: dict(self.held[each.name]) for each in groups}
-
-    def commit(self, plan):
-        for each in plan:
-            self.held.setdefault(each.group, {}).update(each.positions)
-        return {}
 
 
 def at(offset, metadata="", where=ORDERS):
@@ -444,6 +424,47 @@ def test_offsets_at_the_source_that_cannot_be_stored_keep_no_group_from_being_se
     with pytest.raises(ClusterRejected, match="too large"):
         sync.sync()
     assert sync.target.held == {"g": at(1010, where=COPY)}
+
+
+def test_an_offset_that_a_transaction_may_change_is_not_stored_over_the_one_before():
+    """After a loss of the source it is all that is known of where the group had read to."""
+    sync = a_sync(Offsets(50), Groups(g={**at(10), LATER: Committed(5)}))
+    sync.remember = sync.offsets.known.learn
+    sync.sync()
+    sync.source.held["g"] = {ORDERS: Committed(UNSTABLE), LATER: Committed(6)}
+    sync.sync()
+    assert sync.offsets.known.groups["g"].positions == (("orders", 0, 10), ("orders", 1, 6))
+    sync.source.held["g"] = {**at(30), LATER: Committed(6)}
+    sync.sync()
+    assert sync.offsets.known.groups["g"].positions == (("orders", 0, 30), ("orders", 1, 6))
+
+
+@pytest.mark.parametrize("stored", [(), (("orders", 0, UNSTABLE),)], ids=["nothing", "as before"])
+def test_of_a_group_whose_first_offset_is_in_an_open_transaction_none_is_stored(stored):
+    """Also where a former release has stored it."""
+    sync = a_sync(Offsets(50), Groups(g={ORDERS: Committed(UNSTABLE), LATER: Committed(6)}))
+    sync.offsets.known.groups["g"] = GroupPositions("A->B", "g", stored)
+    sync.remember = sync.offsets.known.learn
+    sync.sync()
+    assert sync.offsets.known.groups["g"].positions == (("orders", 1, 6),)
+
+
+def test_an_offset_that_a_transaction_may_change_is_named_and_set_once_it_has_ended():
+    sync = a_sync(Offsets(50), Groups(g={ORDERS: Committed(UNSTABLE)}))
+    found = sync.plan()
+    assert (found.commits, found.waiting, found.problems) == ((), 0, ())
+    assert found.undecided == (("g", ORDERS),)
+    assert sync.offsets.looks == 1, "no anchor that may come changes this"
+    assert sync.sync() == "1 groups, 0 updated; 1 offsets in open transactions"
+    sync.source.held["g"] = at(10)
+    assert sync.sync() == "1 groups, 1 updated"
+    assert sync.target.held == {"g": at(1010, where=COPY)}
+
+
+def test_while_a_transaction_with_the_offset_at_another_source_is_open_nothing_is_committed():
+    sync = merged(Offsets(50, shift=500), Groups(g={ORDERS: Committed(UNSTABLE)}))
+    sync.sync()
+    assert sync.target.held == {}
 
 
 class Opposite(Offsets):

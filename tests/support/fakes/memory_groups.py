@@ -1,0 +1,27 @@
+"""The consumer groups of one cluster, as a dictionary of their committed offsets."""
+
+from __future__ import annotations
+
+from replication.errors import ClusterUnavailable
+from replication.offsets.groups.consumer_groups import Group
+
+
+class Groups:
+    """Groups by name: ``held`` are their offsets, ``states`` those that are not Empty."""
+
+    def __init__(self, **positions):
+        self.held = {name: dict(each) for name, each in positions.items()}
+        self.states, self.unavailable, self.silent = {}, {}, False
+
+    def listed(self):
+        if self.silent:
+            raise ClusterUnavailable("A is silent")
+        return {name: Group(name, self.states.get(name, "Empty"), node=1) for name in self.held}
+
+    def positions(self, groups):
+        return {each.name: dict(self.held[each.name]) for each in groups}
+
+    def commit(self, plan):
+        for each in plan:
+            self.held.setdefault(each.group, {}).update(each.positions)
+        return {}
