@@ -223,6 +223,21 @@ def test_a_room_that_holds_rooms_has_a_contract_on_the_order_of_its_files_and_ro
     assert inside - set(lower_layers()) == set()
 
 
+@pytest.mark.parametrize("room", ["replication", "replication/copier"])
+def test_the_drawings_of_architecture_have_the_layers_of_the_contracts(room):
+    text = (ROOT / "docs/architecture.md").read_text()
+    drawing = text.partition(f"\n{room}  ")[2].partition("```")[0]
+    lines = [re.split(r"  +", line.strip())[0] for line in drawing.splitlines() if "▶" not in line]
+    drawn = [{name.strip(" /") for name in line.split("│")} for line in lines if line]
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    (layers,) = (
+        contract["layers"]
+        for contract in contracts["contracts"]
+        if contract.get("containers") == [room.replace("/", ".")]
+    )
+    assert drawn == [set(layer.split(" | ")) for layer in layers]
+
+
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_a_room_holds_about_a_dozen_files(folder):
     """So does a folder of tests."""
