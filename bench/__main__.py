@@ -43,11 +43,11 @@ def bench(
     """Measure Isthmus beside MirrorMaker 2 on two brokers of this machine."""
     if unknown := set(only or ()) - _TOOLS.keys():
         raise typer.BadParameter(f"{', '.join(unknown)}: choose from {', '.join(_TOOLS)}")
-    wanted = frozenset(measures.split(","))
-    if unknown := wanted - set(_MEASURES):
+    chosen = frozenset(measures.split(","))
+    if unknown := chosen - set(_MEASURES):
         raise typer.BadParameter(f"{', '.join(unknown)}: choose from {', '.join(_MEASURES)}")
-    if tls and "far" in wanted:
-        wanted -= {"far"}
+    if tls and "far" in chosen:
+        chosen -= {"far"}
         print("far is not measured: its proxies stand before listeners in plain text")
     tools = [_TOOLS[name] for name in only or _TOOLS]
     amounts, rounds = (QUICK, 1) if quick else (Amounts(), rounds)
@@ -55,7 +55,7 @@ def bench(
     _header(tools, amounts, rounds)
     try:
         with tempfile.TemporaryDirectory(prefix="isthmus-bench-") as directory:
-            plan = Plan(tools, Path(directory), amounts, rounds, wanted, tls)
+            plan = BenchPlan(tools, Path(directory), amounts, rounds, chosen, tls)
             taken = _run(plan)
     except (BenchFailed, ReplicationError, KafkaException) as error:
         sys.exit(f"bench: {error}")
@@ -65,7 +65,7 @@ def bench(
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class BenchPlan:
     """What to measure, and where."""
 
     tools: Sequence[Tool]
@@ -76,7 +76,7 @@ class Plan:
     tls: bool
 
 
-def _run(plan: Plan) -> dict[str, list[Figures]]:
+def _run(plan: BenchPlan) -> dict[str, list[Figures]]:
     """Measure the tools in turn, in an order that changes from round to round."""
     taken: dict[str, list[Figures]] = {name: [] for name in (*_TOOLS, "floor")}
     with brokers.running(plan.directory / "clusters", tls=plan.tls) as pair:
@@ -91,7 +91,7 @@ def _run(plan: Plan) -> dict[str, list[Figures]]:
     return taken
 
 
-def _measured(plan: Plan, tool: Tool, pair: brokers.Brokers, number: int) -> Figures:
+def _measured(plan: BenchPlan, tool: Tool, pair: brokers.Brokers, number: int) -> Figures:
     """Take all measures of a tool once. Takeover and far network start the tool again."""
     place, found = plan.directory / tool.name / str(number), Figures()
     if plan.measures & {"copy", "latency", "idle"}:

@@ -22,7 +22,7 @@ import typer
 
 from bench.figures import percentile
 from bench.records.gate import BenchFailed, Dataset, closed_gate
-from bench.records.live import Live, Topic
+from bench.records.live import Live, LiveTopic
 from bench.tools.brokers import running
 from bench.tools.running import PARTITIONS, copy_of, started
 from bench.tools.tool_config import ISTHMUS, SOURCE, TARGET
@@ -52,8 +52,8 @@ def main(
         pair.create([_HISTORY, _LIVE], PARTITIONS)
         with closed_gate(pair.source, data) as gate:
             gate.open()
-        here = [Topic(pair.source, each, PARTITIONS) for each in (_LIVE, _HISTORY)]
-        copy = Topic(pair.target, copy_of(_LIVE), PARTITIONS)
+        here = [LiveTopic(pair.source, each, PARTITIONS) for each in (_LIVE, _HISTORY)]
+        copy = LiveTopic(pair.target, copy_of(_LIVE), PARTITIONS)
         with started(tool, pair, place, [_HISTORY, _LIVE]):
             with Live(here, [here[0], copy], rate) as live:
                 live.wait_for_first()

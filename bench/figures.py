@@ -56,7 +56,7 @@ MEASURES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Copy:
+class TimedCopy:
     """One timed copy of a topic."""
 
     records: int

@@ -31,7 +31,7 @@ _LIMIT_S = 60.0
 _TICK_S = 0.02
 
 
-class Times(NamedTuple):
+class NewTopicTimes(NamedTuple):
     """Seconds from the moment when the source had it to that when the target has it."""
 
     configs: float
@@ -46,12 +46,12 @@ def main(topics: Annotated[int, typer.Option(min=1, help="how many")] = 10) -> N
         with started(ISTHMUS, pair, Path(directory), [first]) as here:
             await_copying(here, first)
             found = [_one(pair, f"bench-isthmus-new-{each}") for each in range(topics)]
-    for what, seconds in zip(Times._fields, zip(*found, strict=True), strict=True):
+    for what, seconds in zip(NewTopicTimes._fields, zip(*found, strict=True), strict=True):
         half, span = percentile(seconds, 50), f"{min(seconds):.1f} to {max(seconds):.1f}"
         typer.echo(f"{what}: {half:.1f} s ({span}, {topics} topics)")
 
 
-def _one(pair: Brokers, topic: str) -> Times:
+def _one(pair: Brokers, topic: str) -> NewTopicTimes:
     time.sleep(random.uniform(0, _PAUSE_S))
     source, target = (KafkaAdmin({"bootstrap.servers": e}) for e in (pair.source, pair.target))
     source.create_topic(topic, 1, 1, _CONFIGS)
@@ -64,7 +64,7 @@ def _one(pair: Brokers, topic: str) -> Times:
         if not made and target.topic_configs([copy]).get(copy) == _CONFIGS:
             made = time.monotonic()
         if made and target.end_offsets([TopicPartition(copy, 0)]).get(TopicPartition(copy, 0)):
-            return Times(made - begin, time.monotonic() - begin)
+            return NewTopicTimes(made - begin, time.monotonic() - begin)
         time.sleep(_TICK_S)
     raise typer.Exit(code=1)
 

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from bench.records.damage import Change
 
 _TOPIC = "bench-isthmus-verified"
-_APART = 100_003  # records between the one that is missing and the one that is doubled
+_RECORDS_BETWEEN = 100_003  # records between the one that is missing and the one that is doubled
 
 
-class Fault(NamedTuple):
+class LogFault(NamedTuple):
     """A fault, where it is in the log, and what it is to be found as."""
 
     name: str
@@ -45,18 +45,18 @@ class Fault(NamedTuple):
     target: int | None
 
 
-def faults(each: int) -> list[Fault]:
+def faults(each: int) -> list[LogFault]:
     """Return one fault of each kind, in partitions of so many records."""
     third, half = each // 3 | 1, each // 2 | 1  # every second record has headers: the odd ones
-    doubled = third + min(_APART, each // 4)
+    doubled = third + min(_RECORDS_BETWEEN, each // 4)
     return [
-        Fault("a flipped bit", damage.flip, 1, third, "different_value", third, third),
-        Fault("a swapped pair", damage.swap, 2, third, "out_of_order", third + 1, third),
-        Fault("a missing record", damage.remove, 0, third, "lost", third, None),
+        LogFault("a flipped bit", damage.flip, 1, third, "different_value", third, third),
+        LogFault("a swapped pair", damage.swap, 2, third, "out_of_order", third + 1, third),
+        LogFault("a missing record", damage.remove, 0, third, "lost", third, None),
         # The copy is one record behind here, so that its second one has the first one's offset.
-        Fault("a doubled record", damage.double, 0, doubled, "repeated", None, doubled),
-        Fault("a wrong timestamp", damage.delay, 3, third, "different_timestamp", third, third),
-        Fault("a lost header", damage.strip, 3, half, "different_headers", half, half),
+        LogFault("a doubled record", damage.double, 0, doubled, "repeated", None, doubled),
+        LogFault("a wrong timestamp", damage.delay, 3, third, "different_timestamp", third, third),
+        LogFault("a lost header", damage.strip, 3, half, "different_headers", half, half),
     ]
 
 
@@ -115,7 +115,7 @@ def _line(found: dict[str, Any]) -> str:
     )
 
 
-def _judged(made: list[Fault], found: dict[str, Any]) -> Iterator[bool]:
+def _judged(made: list[LogFault], found: dict[str, Any]) -> Iterator[bool]:
     """Print whether each fault was found; yield that, and whether nothing else was."""
     seen = {
         (int(each["source"].rpartition("-")[2]), *one["kinds"], one["source"], one["target"])

@@ -15,13 +15,13 @@ import typer
 
 from chaos.run import Run
 from chaos.schedule import draw
-from chaos.stage import Stage
+from chaos.stage import ChaosStage
 from replication.adapters.local import processes
 from replication.errors import ReplicationError
 
 if TYPE_CHECKING:
     from chaos.schedule import Schedule
-    from chaos.verdict import Verdict
+    from chaos.verdict import ChaosVerdict
 
 
 def chaos(
@@ -56,7 +56,7 @@ def chaos(
 def _run(schedule: Schedule, minutes: float, root: Path) -> bool:
     """Run it; return whether all guarantees were kept."""
     began = time.monotonic()
-    stage = Stage(root, schedule.brokers, schedule.forgetful)
+    stage = ChaosStage(root, schedule.brokers, schedule.forgetful)
     run = Run(stage, schedule, lambda line: _say(line, began))
     with contextlib.ExitStack() as stack:
         stack.callback(stage.close)
@@ -71,7 +71,7 @@ def _run(schedule: Schedule, minutes: float, root: Path) -> bool:
     return verdict.right and not run.problems
 
 
-def _last_line(seed: int, minutes: float, run: Run, verdict: Verdict) -> str:
+def _last_line(seed: int, minutes: float, run: Run, verdict: ChaosVerdict) -> str:
     excused = f" ({verdict.excused} where that is allowed)" if verdict.excused else ""
     answers = len(run.operator.answered)
     answered = f", {answers} partitions copied again" if answers else ""

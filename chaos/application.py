@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from chaos.topics import Topic
+    from chaos.chaos_topics import ChaosTopic
 
 SOURCE, TARGET = "A", "B"
 FLOW = f"{SOURCE}->{TARGET}"
@@ -38,7 +38,7 @@ replication.factor = {replicas}
 
 
 @dataclass(slots=True)
-class Application:
+class TestedApplication:
     """All processes that copy. ``home`` gets the configuration, the state and the logs."""
 
     home: Path
@@ -48,7 +48,7 @@ class Application:
     _sessions: set[int] = field(default_factory=set)  # of all drivers there ever were
 
     def configure(
-        self, source_servers: str, target_servers: str, replicas: int, topics: Iterable[Topic]
+        self, source_servers: str, target_servers: str, replicas: int, topics: Iterable[ChaosTopic]
     ) -> None:
         """Write the properties file, with the transforms of topics."""
         self.home.mkdir(parents=True)

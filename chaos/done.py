@@ -16,7 +16,7 @@ from replication.records.compare_compacted import Compacted
 from replication.settings.state_policies import RESEED
 
 if TYPE_CHECKING:
-    from chaos.topics import Topic
+    from chaos.chaos_topics import ChaosTopic
 
 
 @dataclass(slots=True)
@@ -30,7 +30,7 @@ class Done:
         """Note that a topic, or its copy, is compacted from now on, if only for a while."""
         self.compacted.setdefault(topic, set()).add(side)
 
-    def sides(self, topic: Topic) -> Compacted:
+    def sides(self, topic: ChaosTopic) -> Compacted:
         """Return which sides of a topic may lack records that a later one of their key replaced."""
         sides = self.compacted.get(topic.name, set())
         both = topic.compacted

@@ -17,7 +17,7 @@ from replication.state import Anchor, FlowStatus, anchors_topic, status_topic
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from chaos.stage import Stage
+    from chaos.stage import ChaosStage
 
 _LOOK_S = 0.3
 _BACK_S = 90.0
@@ -27,7 +27,7 @@ _FRESH_MS = 3_000
 class Monitor:
     """Follows anchors and status. Reads the target directly: its faults are not the network's."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: ChaosStage) -> None:
         self.anchors: dict[TopicPartition, Anchor] = {}
         self.status = FlowStatus(FLOW)
         self._stage = stage
@@ -94,15 +94,15 @@ class Monitor:
 
     def behind(self) -> list[str]:
         """Return a line for each partition whose source holds more than was copied."""
-        wanted = [
+        awaited = [
             TopicPartition(topic, number)
             for topic, count in self._stage.partitions.items()
             for number in range(count)
         ]
-        ends = self._stage.admin(Side.SOURCE).end_offsets(wanted)
+        ends = self._stage.admin(Side.SOURCE).end_offsets(awaited)
         return [
             f"{each.topic}-{each.partition} at {self._reached(each)} of {ends.get(each, 'unknown')}"
-            for each in wanted
+            for each in awaited
             if each not in ends or self._reached(each) < ends[each]
         ]
 

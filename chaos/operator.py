@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from chaos.monitor import Monitor
-    from chaos.stage import Stage
+    from chaos.stage import ChaosStage
     from replication.state import Anchor
 
 _TAKEN = "with records that Isthmus did not produce"  # in the reason of a flow
@@ -24,11 +24,11 @@ _LOOK_S = 2.0
 _COMMAND_S = 60.0
 
 
-class Operator:
+class SimulatedOperator:
     """A thread that answers. ``say`` prints a line; states without an explanation are problems."""
 
     def __init__(
-        self, stage: Stage, monitor: Monitor, problems: list[str], say: Callable[[str], None]
+        self, stage: ChaosStage, monitor: Monitor, problems: list[str], say: Callable[[str], None]
     ) -> None:
         self.answered: dict[TopicPartition, str] = {}  # the last answer
         self._stage, self._monitor = stage, monitor

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from chaos.application import SOURCE
+from chaos.chaos_topics import TOPICS
 from chaos.fault_clock import FaultClock
 from chaos.faults.carry_out import Faults
 from chaos.faults.scene import Scene
 from chaos.monitor import Monitor
-from chaos.operator import Operator
+from chaos.operator import SimulatedOperator
 from chaos.schedule import Side
-from chaos.topics import TOPICS
 from chaos.verdict import judge
 from chaos.writers import Writers
 from replication.errors import EnvironmentProblem, ReplicationError
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from chaos.schedule import Schedule
-    from chaos.stage import Stage
-    from chaos.verdict import Verdict
+    from chaos.stage import ChaosStage
+    from chaos.verdict import ChaosVerdict
 
 _START_S = 300.0
 _DRAIN_S = 300.0
@@ -35,19 +35,19 @@ _REPORT_S = 15.0
 class Run:
     """A run on a stage. ``say`` prints a line."""
 
-    stage: Stage
+    stage: ChaosStage
     schedule: Schedule
     say: Callable[[str], None]
     problems: list[str] = field(default_factory=list)
     monitor: Monitor = field(init=False)
     writers: Writers = field(init=False)
-    operator: Operator = field(init=False)
+    operator: SimulatedOperator = field(init=False)
     faults: Faults = field(init=False)
     _reported_at: float = 0.0
 
     def __post_init__(self) -> None:
         self.monitor = Monitor(self.stage)
-        self.operator = Operator(self.stage, self.monitor, self.problems, self.say)
+        self.operator = SimulatedOperator(self.stage, self.monitor, self.problems, self.say)
         self.faults = Faults(Scene(self.stage, self.monitor, self.problems), self.say)
 
     def start(self) -> None:
@@ -98,7 +98,7 @@ class Run:
             self.problems.append(f"left behind: {'; '.join(left)}")
         self.monitor.stop()
 
-    def judge(self) -> Verdict:
+    def judge(self) -> ChaosVerdict:
         """Compare both sides."""
         clients = self.stage.client(Side.SOURCE), self.stage.client(Side.TARGET)
         return judge(TOPICS, SOURCE, clients, self.stage.done, self.operator.answered)

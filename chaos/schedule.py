@@ -15,7 +15,7 @@ class Side(StrEnum):
     TARGET = "target"
 
 
-class Kind(StrEnum):
+class FaultKind(StrEnum):
     """What happens, as it is printed."""
 
     KILL_WORKER = "SIGKILL of a Python worker"
@@ -43,11 +43,11 @@ class Kind(StrEnum):
     PAUSE = "an operator pauses or stops the flow"
 
 
-class Fault(NamedTuple):
+class ScheduledFault(NamedTuple):
     """One fault. ``pick`` chooses among whatever is there then: a broker, a topic, a process."""
 
     at_s: float  # after the start
-    kind: Kind
+    kind: FaultKind
     side: Side | None  # None: it is no cluster's
     for_s: float
     pick: int
@@ -60,7 +60,7 @@ class Schedule:
     seed: int
     brokers: int  # of each cluster
     forgetful: bool  # whether the target soon forgets the ids of producers that are silent
-    faults: tuple[Fault, ...]
+    faults: tuple[ScheduledFault, ...]
 
 
 class _Draw(NamedTuple):
@@ -73,29 +73,29 @@ class _Draw(NamedTuple):
 
 _BOTH = (Side.SOURCE, Side.TARGET)
 _DRAWS = {
-    Kind.KILL_WORKER: _Draw(6, 0, 0),
-    Kind.KILL_JVM: _Draw(3, 0, 0),
-    Kind.KILL_DRIVER: _Draw(3, 0, 0),
-    Kind.KILL_WATCHER: _Draw(2, 0, 10),
-    Kind.FREEZE_WORKER: _Draw(3, 2, 20),
-    Kind.FREEZE_DRIVER: _Draw(3, 2, 20),
-    Kind.SECOND_DRIVER: _Draw(2, 0, 0),
-    Kind.STOP_BROKER: _Draw(4, 0, 10, _BOTH),
-    Kind.KILL_BROKER: _Draw(5, 0, 15, _BOTH),
-    Kind.OUTAGE: _Draw(2, 5, 60, _BOTH),
-    Kind.SLOW: _Draw(3, 5, 40, _BOTH),
-    Kind.BLOCK: _Draw(3, 2, 45, _BOTH),
-    Kind.STRAND: _Draw(4, 0, 0, _BOTH),
-    Kind.CUT: _Draw(4, 0, 0, _BOTH),
-    Kind.GROW: _Draw(3, 0, 0, (Side.SOURCE,)),
-    Kind.MOVE_LEADERS: _Draw(4, 0, 0, _BOTH, 3),
-    Kind.COMPACT: _Draw(3, 15, 60, _BOTH),
-    Kind.EXPIRE_STATE: _Draw(2, 10, 45, (Side.TARGET,)),
-    Kind.LOSE_STATE: _Draw(4, 0, 5, (Side.TARGET,)),
-    Kind.DELETE_STATE: _Draw(2, 0, 5, (Side.TARGET,)),
-    Kind.FREEZE_SESSION: _Draw(2, 35, 60),
-    Kind.SWAP: _Draw(3, 5, 40, (Side.SOURCE,)),
-    Kind.PAUSE: _Draw(5, 0, 6),
+    FaultKind.KILL_WORKER: _Draw(6, 0, 0),
+    FaultKind.KILL_JVM: _Draw(3, 0, 0),
+    FaultKind.KILL_DRIVER: _Draw(3, 0, 0),
+    FaultKind.KILL_WATCHER: _Draw(2, 0, 10),
+    FaultKind.FREEZE_WORKER: _Draw(3, 2, 20),
+    FaultKind.FREEZE_DRIVER: _Draw(3, 2, 20),
+    FaultKind.SECOND_DRIVER: _Draw(2, 0, 0),
+    FaultKind.STOP_BROKER: _Draw(4, 0, 10, _BOTH),
+    FaultKind.KILL_BROKER: _Draw(5, 0, 15, _BOTH),
+    FaultKind.OUTAGE: _Draw(2, 5, 60, _BOTH),
+    FaultKind.SLOW: _Draw(3, 5, 40, _BOTH),
+    FaultKind.BLOCK: _Draw(3, 2, 45, _BOTH),
+    FaultKind.STRAND: _Draw(4, 0, 0, _BOTH),
+    FaultKind.CUT: _Draw(4, 0, 0, _BOTH),
+    FaultKind.GROW: _Draw(3, 0, 0, (Side.SOURCE,)),
+    FaultKind.MOVE_LEADERS: _Draw(4, 0, 0, _BOTH, 3),
+    FaultKind.COMPACT: _Draw(3, 15, 60, _BOTH),
+    FaultKind.EXPIRE_STATE: _Draw(2, 10, 45, (Side.TARGET,)),
+    FaultKind.LOSE_STATE: _Draw(4, 0, 5, (Side.TARGET,)),
+    FaultKind.DELETE_STATE: _Draw(2, 0, 5, (Side.TARGET,)),
+    FaultKind.FREEZE_SESSION: _Draw(2, 35, 60),
+    FaultKind.SWAP: _Draw(3, 5, 40, (Side.SOURCE,)),
+    FaultKind.PAUSE: _Draw(5, 0, 6),
 }
 _FORGETFUL = 0.5  # of all seeds: takeovers from forgotten ids wait, so fewer faults have effect
 _FIRST_S = 3.0
@@ -116,10 +116,10 @@ def draw(seed: int, minutes: float, brokers: int | None = None) -> Schedule:
     return Schedule(seed, count, forgetful, tuple(faults))
 
 
-def _fault(chance: random.Random, at_s: float, longest_s: float, brokers: int) -> Fault:
+def _fault(chance: random.Random, at_s: float, longest_s: float, brokers: int) -> ScheduledFault:
     kinds = [kind for kind, its in _DRAWS.items() if its.brokers <= brokers]
     (kind,) = chance.choices(kinds, [_DRAWS[each].weight for each in kinds])
     drawn = _DRAWS[kind]
     for_s = min(chance.uniform(drawn.least_s, drawn.most_s), longest_s)
     side = chance.choice(drawn.sides)
-    return Fault(round(at_s, 1), kind, side, round(for_s, 1), chance.randrange(1 << 16))
+    return ScheduledFault(round(at_s, 1), kind, side, round(for_s, 1), chance.randrange(1 << 16))

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from chaos.application import Application
+from chaos.application import TestedApplication
 from chaos.done import Done
 from chaos.proxy import Proxy
 from chaos.schedule import Side
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from chaos.topics import Topic
+    from chaos.chaos_topics import ChaosTopic
 
 _HOST = "127.0.0.1"
 _HEAP = "256m"
@@ -35,7 +35,7 @@ FORGETFUL = {
 
 
 @dataclass(slots=True)
-class Stage:
+class ChaosStage:
     """All that a run starts. Faults of one subject take turns: each holds its lock."""
 
     root: Path
@@ -46,15 +46,15 @@ class Stage:
     proxies: dict[Side, list[Proxy]] = field(default_factory=dict)
     partitions: dict[str, int] = field(default_factory=dict)  # of the source's topics, now
     done: Done = field(default_factory=Done)
-    application: Application = field(init=False)
+    application: TestedApplication = field(init=False)
     locks: dict[str, threading.Lock] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.application = Application(self.root / "app")
+        self.application = TestedApplication(self.root / "app")
         names = ("driver", *Side, *(f"network of the {side}" for side in Side))
         self.locks = {name: threading.Lock() for name in names}
 
-    def start(self, topics: Sequence[Topic]) -> None:
+    def start(self, topics: Sequence[ChaosTopic]) -> None:
         """Start both clusters, create the topics and write the configuration."""
         for side in Side:
             self._prepare(side)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from chaos.topics import Promise
+from chaos.chaos_topics import Promise
 from orchestration.flows.comparison.compared_partition import TopicPair
 from orchestration.flows.comparison.topic_comparison import (
     COMMITTED,
@@ -13,19 +13,19 @@ from orchestration.flows.comparison.topic_comparison import (
     Options,
     compare_topics,
 )
-from replication.records.comparison_result import Kind
+from replication.records.comparison_result import DifferenceKind
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping
 
+    from chaos.chaos_topics import ChaosTopic
     from chaos.done import Done
-    from chaos.topics import Topic
-    from orchestration.flows.comparison.compared_partition import Result
+    from orchestration.flows.comparison.compared_partition import PartitionResult
     from replication.model import TopicPartition
 
 
 @dataclass(slots=True)
-class Verdict:
+class ChaosVerdict:
     """The sum over all topics."""
 
     records: int = 0  # on the source
@@ -39,37 +39,42 @@ class Verdict:
     def right(self) -> bool:
         return self.records > 0 and not (self.lost or self.repeated or self.different)
 
-    def add(self, result: Result, promise: Promise) -> None:
+    def add(self, result: PartitionResult, promise: Promise) -> None:
         """Take in what was found in one partition."""
         found = result.comparison
         self.records += found.source_records
-        self.lost += found.count(Kind.LOST)
+        self.lost += found.count(DifferenceKind.LOST)
         self.different += sum(
-            found.count(kind) for kind in (Kind.DIFFERENT, Kind.OUT_OF_ORDER, Kind.EXTRA)
+            found.count(kind)
+            for kind in (
+                DifferenceKind.DIFFERENT,
+                DifferenceKind.OUT_OF_ORDER,
+                DifferenceKind.EXTRA,
+            )
         )
         if promise is Promise.AT_LEAST_ONCE:
-            self.excused += found.count(Kind.REPEATED)
+            self.excused += found.count(DifferenceKind.REPEATED)
         else:
-            self.repeated += found.count(Kind.REPEATED)
+            self.repeated += found.count(DifferenceKind.REPEATED)
         if not found.is_clean():
             kinds = [f"{n.count} {kind} {n.examples}" for kind, n in found.found.items() if n.count]
             self.notes.append(f"{result.work.target}: {', '.join(kinds)}")
 
 
 def judge(
-    topics: Iterable[Topic],
+    topics: Iterable[ChaosTopic],
     alias: str,
     clients: tuple[Mapping[str, str], Mapping[str, str]],
     done: Done,
     reseeded: Container[TopicPartition],
-) -> Verdict:
+) -> ChaosVerdict:
     """Compare all topics, the source read committed and the target as any consumer may read it.
 
     Topics that are compacted, or were for a while, are copied in transactions, and so are those
     that are transformed: there the target is read committed too. Of ``reseeded`` partitions (of the
     source) an operator has said that all is copied again.
     """
-    verdict = Verdict()
+    verdict = ChaosVerdict()
     for topic in topics:
         compacted = done.sides(topic)
         pair = TopicPair(topic.name, f"{alias}.{topic.name}", compacted)

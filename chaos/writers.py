@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from confluent_kafka import KafkaError, KafkaException, Producer
 
-from chaos.topics import Writing
-from replication.adapters.topics.record_writer import NOW, Record, RecordWriter
+from chaos.chaos_topics import Writing
+from replication.adapters.topics.record_writer import NOW, RecordToProduce, RecordWriter
 from replication.errors import ClusterRejected, ClusterUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from chaos.topics import Topic
+    from chaos.chaos_topics import ChaosTopic
 
 _TICK_S = 0.05
 _FLUSH_S = 120.0
@@ -27,7 +27,7 @@ _MOST_OPEN_S = 2.0  # for which a transaction stays open
 _DAY_MS = 86_400_000
 
 
-class Event(NamedTuple):
+class RecordToWrite(NamedTuple):
     """A record to write."""
 
     key: bytes | None
@@ -35,7 +35,7 @@ class Event(NamedTuple):
     headers: list[tuple[str, bytes]]
 
 
-def events(topic: Topic, chance: random.Random) -> Iterator[Event]:
+def events(topic: ChaosTopic, chance: random.Random) -> Iterator[RecordToWrite]:
     """Yield records of all shapes without end: null keys, tombstones, headers once or twice."""
     number = 0
     while True:
@@ -48,7 +48,7 @@ def events(topic: Topic, chance: random.Random) -> Iterator[Event]:
         headers: list[tuple[str, bytes]] = []
         if value is None or chance.random() < 0.3:
             headers = [("n", b"%d" % number), ("empty", b""), ("n", b"\xff")]
-        yield Event(key, value, headers)
+        yield RecordToWrite(key, value, headers)
 
 
 class Writers:
@@ -56,7 +56,7 @@ class Writers:
 
     def __init__(
         self,
-        topics: tuple[Topic, ...],
+        topics: tuple[ChaosTopic, ...],
         client: Mapping[str, str],
         partitions: Mapping[str, int],
         seed: int,
@@ -100,7 +100,7 @@ class Feed:
     """What is to be written into one topic, at its rate."""
 
     def __init__(
-        self, topic: Topic, client: Mapping[str, str], partitions: Mapping[str, int], seed: int
+        self, topic: ChaosTopic, client: Mapping[str, str], partitions: Mapping[str, int], seed: int
     ) -> None:
         self.topic, self.client = topic, client
         self.written = 0
@@ -125,7 +125,7 @@ class Feed:
         days = self.topic.age_days
         return int(time.time() * 1000 - days * _DAY_MS) if days else NOW
 
-    def next(self) -> tuple[Event, int]:
+    def next(self) -> tuple[RecordToWrite, int]:
         """Return the next record and its partition."""
         event = next(self._events)
         many = self._partitions[self.topic.name]
@@ -143,7 +143,7 @@ def _records(feed: Feed, over: threading.Event) -> None:
     while not over.wait(_TICK_S):
         for _ in range(feed.due()):
             event, partition = feed.next()
-            record = Record(*event, partition, feed.timestamp_ms())
+            record = RecordToProduce(*event, partition, feed.timestamp_ms())
             while not writer.send(feed.topic.name, record):
                 writer.wait(0.1)
         writer.wait()
@@ -182,7 +182,7 @@ def _transactions(feed: Feed, over: threading.Event) -> None:
             _until_done(lambda: producer.abort_transaction(30))
 
 
-def _produce(producer: Producer, topic: str, event: Event, partition: int) -> None:
+def _produce(producer: Producer, topic: str, event: RecordToWrite, partition: int) -> None:
     while True:
         try:
             producer.produce(

@@ -18,7 +18,7 @@ _HUNK = re.compile(r"@@ -(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class MutatedFunction:
     """The function that a mutant changes; ``owner`` is its class, if it has one."""
 
     module: str
@@ -26,7 +26,7 @@ class Place:
     function: str
 
     @classmethod
-    def of(cls, mutant: str) -> Place:
+    def of(cls, mutant: str) -> MutatedFunction:
         """Return the place of a mutant. Raises ValueError for what is none of mutmut's names."""
         found = _NAME.fullmatch(mutant)
         if found is None:
@@ -74,10 +74,10 @@ def summary(drawn: Mapping[str, str]) -> str:
 
 def untested(drawn: Mapping[str, str]) -> list[str]:
     """Return the functions that no test calls, with the number of their mutants."""
-    counts: dict[Place, int] = {}
+    counts: dict[MutatedFunction, int] = {}
     for name, status in drawn.items():
         if status == NO_TESTS:
-            counts[Place.of(name)] = counts.get(Place.of(name), 0) + 1
+            counts[MutatedFunction.of(name)] = counts.get(MutatedFunction.of(name), 0) + 1
     return sorted(
         f"{place.path}: {'.'.join(filter(None, (place.owner, place.function)))}, {count} mutants"
         for place, count in counts.items()

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mutation.mutants import Place, changed_line, statuses
+from mutation.mutants import MutatedFunction, changed_line, statuses
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,7 +58,7 @@ def results() -> dict[str, str]:
 def shown(name: str) -> str:
     """Return where a mutant changes the code, and the change as a diff."""
     diff = _mutmut("show", name).splitlines()
-    place = Place.of(name)
+    place = MutatedFunction.of(name)
     line = changed_line(diff, place.first_line(Path(place.path).read_text()))
     changes = [each for each in diff if each.startswith(("-", "+")) and each[:3] not in _HEADS]
     return "\n".join([f"{place.path}:{line}  ({name})", *(f"    {each}" for each in changes)])

@@ -25,7 +25,7 @@ from orchestration.dagster.observations.cluster_sensor import (
 from orchestration.dagster.resources import Isthmus, followed_file, without_config
 from orchestration.dagster.schedules import build_schedules
 from orchestration.dagster.sensors import supervisor
-from orchestration.services.home import config_file, home
+from orchestration.services.state_directory import config_file, state_directory
 from replication.errors import ConfigError
 
 
@@ -33,7 +33,7 @@ from replication.errors import ConfigError
 def defs() -> dg.Definitions:
     """Return all definitions, by the settings in force. Raises ConfigError, which the UI shows."""
     path = config_file()
-    config = followed_file(path, home().root).look().config
+    config = followed_file(path, state_directory().root).look().config
     in_flow_jobs = flow_jobs(
         [each.name for each in config.flows], [each.name for each in config.flows if each.is_batch]
     )
@@ -48,7 +48,7 @@ def defs() -> dg.Definitions:
         schedules=build_schedules(config, in_flow_jobs),
         sensors=[supervisor, observe_clusters, alert_on_checks],
         resources={
-            "isthmus": without_config(Isthmus(str(path), str(home().root))),
+            "isthmus": without_config(Isthmus(str(path), str(state_directory().root))),
             "isthmus_spark": lazy_spark(),
         },
     )

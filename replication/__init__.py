@@ -1,5 +1,6 @@
 """The core of Isthmus: what to copy, where to, and how each record arrives exactly once.
 
+``clock``: The clock of stored records
 ``durations``: Durations as operators write them (``30s``, ``5m``, or a plain number), and moments
     in UTC
 ``errors``: The exceptions of Isthmus: configuration, environment, cluster unavailable or rejecting

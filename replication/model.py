@@ -145,7 +145,7 @@ ABSENT: Final = frozenset(
 
 
 # The states in which nobody has to do anything: the partition is copied, or somebody wanted it so.
-AS_WANTED: Final = frozenset(
+NEEDS_NO_ACTION: Final = frozenset(
     {PartitionState.RUNNING, PartitionState.PAUSED, PartitionState.NOT_SELECTED}
 )
 

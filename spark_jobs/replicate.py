@@ -31,7 +31,7 @@ from spark_jobs.transform.application_conf import application_conf
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from replication.adapters.followed_file import Reading
+    from replication.adapters.followed_file import FileInForce
     from replication.settings.config import Config
     from replication.settings.flow_settings import Flow
 
@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         directory = AppDir.of(given.state_dir, given.flow or given.target)
         return _drive(file, reading, flows, directory)
     except FlowTaken as error:
-        log.error("refused", reason=str(error))  # noqa: TRY400 - the message says it all
+        log.error("driver exiting: another driver has its flow", reason=str(error))  # noqa: TRY400 - the message says it all
         return TAKEN
     except (ConfigError, EnvironmentProblem) as error:
         log.error("cannot start", reason=str(error))  # noqa: TRY400 - the message says it all
@@ -78,11 +78,13 @@ def chosen_flows(config: Config, target: str, name: str | None) -> tuple[Flow, .
     return flows
 
 
-def _drive(file: FollowedFile, reading: Reading, flows: tuple[Flow, ...], directory: AppDir) -> int:
+def _drive(
+    file: FollowedFile, reading: FileInForce, flows: tuple[Flow, ...], directory: AppDir
+) -> int:
     config = reading.config
     try:
         for line in directory.make():
-            log.warning("state directory", reason=line)
+            log.warning("state directory was closed to other users", reason=line)
         with directory.locked() as lock:
             if problem := space_problem(directory.root):
                 log.error(_AGAIN, reason=problem)

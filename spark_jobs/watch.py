@@ -30,6 +30,7 @@ from replication.adapters.local.files import (
     open_private,
     shorten_log,
 )
+from replication.clock import now_ms
 from replication.errors import EnvironmentProblem
 from spark_jobs.process.appdir import AppDir, write_json
 from spark_jobs.process.log_format import watcher_line
@@ -48,7 +49,7 @@ _LOOK_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class WatchRecord:
     """The content of ``watch.json``."""
 
     pid: int
@@ -78,7 +79,7 @@ class Watcher:
         self._command = command
         self._driver: subprocess.Popen[bytes] | None = None
         self._signal: int | None = None  # the signal that ended us
-        self._record = Record(os.getpid(), _now_ms())
+        self._record = WatchRecord(os.getpid(), now_ms())
 
     def run(self) -> int:
         """Watch until the driver ends for good; return its exit code."""
@@ -105,7 +106,7 @@ class Watcher:
                 return _NOT_STARTED
             raise
         session = self._driver.pid
-        self._update(driver=session, since_ms=_now_ms())
+        self._update(driver=session, since_ms=now_ms())
         while True:
             with suppress(subprocess.TimeoutExpired):
                 code = self._driver.wait(_HEALED_S / 2)
@@ -158,10 +159,6 @@ def _members(session: int) -> Iterator[int]:
         with suppress(OSError):
             if os.getsid(pid) == session:
                 yield pid
-
-
-def _now_ms() -> int:
-    return int(time.time() * 1000)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

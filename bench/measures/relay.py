@@ -28,7 +28,7 @@ _CONTROL = 0x20
 
 
 @dataclass(slots=True)
-class Reading:
+class RelayPositions:
     """What is read: a topic, and the next offset of each partition."""
 
     topic: bytes
@@ -61,12 +61,14 @@ def relay_cost(source: str, topic: str, partitions: int, records: int) -> tuple[
     """Relay ``records`` of a topic from its start; return CPU seconds and bytes."""
     with _sink() as sink, _connected(source) as broker:
         began = time.thread_time()  # of this thread alone: the bench's clients do not count
-        reading = Reading(topic.encode(), dict.fromkeys(range(partitions), 0))
+        reading = RelayPositions(topic.encode(), dict.fromkeys(range(partitions), 0))
         size = _relay(broker, sink, reading, records)
         return time.thread_time() - began, size
 
 
-def _relay(broker: socket.socket, sink: socket.socket, reading: Reading, records: int) -> int:
+def _relay(
+    broker: socket.socket, sink: socket.socket, reading: RelayPositions, records: int
+) -> int:
     buffers = [memoryview(bytearray(_room(reading))) for _ in range(2)]
     turn = size = 0
     broker.sendall(reading.request())
@@ -83,7 +85,7 @@ def _relay(broker: socket.socket, sink: socket.socket, reading: Reading, records
     return size
 
 
-def _room(reading: Reading) -> int:
+def _room(reading: RelayPositions) -> int:
     """Return the bytes that the largest answer to a request may have."""
     return len(reading.positions) * (_AT_ONCE + 1024) + 1024
 

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from replication.records.codec import Record
+    from replication.records.codec import BatchRecord
 
-    Change = Callable[[list[Record], int], list[Record]]  # of a batch; the place in it
+    Change = Callable[[list[BatchRecord], int], list[BatchRecord]]  # of a batch; the place in it
 
 
-def flip(records: list[Record], at: int) -> list[Record]:
+def flip(records: list[BatchRecord], at: int) -> list[BatchRecord]:
     """Change one bit of a record's value."""
     key, value = key_and_value(records[at])
     other = bytearray(value or b"\0")
@@ -28,27 +28,27 @@ def flip(records: list[Record], at: int) -> list[Record]:
     return _with(records, at, plain_record(records[at].timestamp, key, bytes(other), headers))
 
 
-def swap(records: list[Record], at: int) -> list[Record]:
+def swap(records: list[BatchRecord], at: int) -> list[BatchRecord]:
     """Swap a record and the one behind it."""
     return [*records[:at], records[at + 1], records[at], *records[at + 2 :]]
 
 
-def remove(records: list[Record], at: int) -> list[Record]:
+def remove(records: list[BatchRecord], at: int) -> list[BatchRecord]:
     """Remove a record; those behind it move up."""
     return [*records[:at], *records[at + 1 :]]
 
 
-def double(records: list[Record], at: int) -> list[Record]:
+def double(records: list[BatchRecord], at: int) -> list[BatchRecord]:
     """Repeat a record; those behind it move down."""
     return [*records[: at + 1], *records[at:]]
 
 
-def delay(records: list[Record], at: int) -> list[Record]:
+def delay(records: list[BatchRecord], at: int) -> list[BatchRecord]:
     """Make a record's timestamp a millisecond later."""
     return _with(records, at, replace(records[at], timestamp=records[at].timestamp + 1))
 
 
-def strip(records: list[Record], at: int) -> list[Record]:
+def strip(records: list[BatchRecord], at: int) -> list[BatchRecord]:
     """Remove a record's headers."""
     key, value = key_and_value(records[at])
     return _with(records, at, plain_record(records[at].timestamp, key, value))
@@ -95,5 +95,5 @@ def _rewritten(batch: Batch, change: Change, at: int) -> bytearray:
     return found
 
 
-def _with(records: list[Record], at: int, record: Record) -> list[Record]:
+def _with(records: list[BatchRecord], at: int, record: BatchRecord) -> list[BatchRecord]:
     return [*records[:at], record, *records[at + 1 :]]

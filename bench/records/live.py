@@ -29,7 +29,7 @@ _AT_ONCE = 1_000  # records that a watcher takes at a time
 _BEFORE_OTHERS = -10  # for nice
 
 
-class Topic(NamedTuple):
+class LiveTopic(NamedTuple):
     """A topic on the brokers of one side."""
 
     servers: str
@@ -38,7 +38,7 @@ class Topic(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class LatencySamples:
     """When records were made, in ms since 1970, and how late each of them came, in ms."""
 
     made: array[float]
@@ -54,8 +54,8 @@ class Seen:
 class Live:
     """Writes to topics in turn, and watches topics, from ``with`` on until ``end``."""
 
-    written: Sequence[Topic]
-    watched: Sequence[Topic]
+    written: Sequence[LiveTopic]
+    watched: Sequence[LiveTopic]
     rate: int  # records a second, of all topics
     _ends: list[Connection] = field(default_factory=list)
     _processes: list[BaseProcess] = field(default_factory=list)
@@ -79,13 +79,13 @@ class Live:
                 raise BenchFailed(f"no live record arrived within {_START_S:.0f} s")
             end.recv()
 
-    def end(self) -> list[Seen]:
+    def end(self) -> list[LatencySamples]:
         """End, and return what each watcher saw; records that are under way are waited for."""
         self._ends[-1].send("")
         self._processes[-1].join(_ARRIVAL_S)
         for each in self._ends[:-1]:
             each.send("")
-        return [Seen(*each.recv()) for each in self._ends[:-1]]
+        return [LatencySamples(*each.recv()) for each in self._ends[:-1]]
 
     def _start(self, work: Callable[..., None], *given: object) -> None:
         context = multiprocessing.get_context("spawn")
@@ -96,12 +96,12 @@ class Live:
         self._processes.append(process)
 
 
-def _write(told: Connection, topics: Sequence[Topic], rate: int) -> None:
+def _write(connection: Connection, topics: Sequence[LiveTopic], rate: int) -> None:
     """Write until told to end."""
     _go_before_others()
     options = {"bootstrap.servers": topics[0].servers, "linger.ms": 1, "log_level": 2}
     producer, began, number = Producer(options), time.monotonic(), 0
-    while not told.poll(0):
+    while not connection.poll(0):
         due = int((time.monotonic() - began) * rate)
         for each in range(number, due):
             topic = topics[each % len(topics)]
@@ -112,13 +112,13 @@ def _write(told: Connection, topics: Sequence[Topic], rate: int) -> None:
     producer.flush(_ARRIVAL_S)
 
 
-def _watch(told: Connection, topic: Topic) -> None:
+def _watch(connection: Connection, topic: LiveTopic) -> None:
     """Note when records came, until told to end and no more come."""
     _go_before_others()
     options = {"bootstrap.servers": topic.servers, "group.id": "bench", "fetch.wait.max.ms": 5}
     consumer = Consumer({**options, "enable.auto.commit": False})
     consumer.assign([TopicPartition(topic.name, each, 0) for each in range(topic.partitions)])
-    seen = Seen(array("d"), array("d"))
+    seen = LatencySamples(array("d"), array("d"))
     last, is_over = time.monotonic(), False
     while not is_over or time.monotonic() - last < _QUIET_S:
         first = consumer.poll(0.05)  # consume would wait for so many, or for all of the time
@@ -131,10 +131,10 @@ def _watch(told: Connection, topic: Topic) -> None:
                 seen.late.append(came_ms - made)
                 last = time.monotonic()
                 if len(seen.made) == 1:
-                    told.send("")
-        is_over = is_over or told.poll(0)
+                    connection.send("")
+        is_over = is_over or connection.poll(0)
     consumer.close()
-    told.send((seen.made, seen.late))
+    connection.send((seen.made, seen.late))
 
 
 def _go_before_others() -> None:

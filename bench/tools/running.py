@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from bench.figures import Copy
+from bench.figures import TimedCopy
 from bench.records.gate import BenchFailed, Dataset, closed_gate
 from bench.tools.tool_config import SOURCE, Tool, command
 from bench.tools.usage import end, usage
@@ -50,7 +50,7 @@ class Running:
         tail = "\n".join(self.log.read_text(errors="replace").splitlines()[-15:])
         return BenchFailed(f"{self.tool.title}, {why}; the end of its log:\n{tail}")
 
-    def copy(self, gate: Gate) -> Copy:
+    def copy(self, gate: Gate) -> TimedCopy:
         """Open the gate and time the copying of its records."""
         data, target = gate.data, copy_of(gate.data.topic)
         total = data.records + self.copied(target, data.partitions)
@@ -58,7 +58,7 @@ class Running:
         gate.open()
         self.wait_for(target, data.partitions, total)
         seconds = time.monotonic() - began
-        return Copy(data.records, data.size, seconds, usage(self.process.pid).since(before))
+        return TimedCopy(data.records, data.size, seconds, usage(self.process.pid).since(before))
 
     def copied(self, target: str, partitions: int) -> int:
         """Return how many offsets the copy holds."""

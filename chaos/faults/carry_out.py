@@ -16,43 +16,43 @@ from chaos.faults.policy_faults import compact, expire_state
 from chaos.faults.process_faults import freeze, kill, kill_watcher, second_driver
 from chaos.faults.session_faults import freeze_session
 from chaos.faults.state_faults import delete, lose
-from chaos.schedule import Kind
+from chaos.schedule import FaultKind
 from replication.errors import ClusterUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from chaos.faults.scene import Scene
-    from chaos.schedule import Fault, Schedule
+    from chaos.schedule import Schedule, ScheduledFault
 
-_ACTIONS: dict[Kind, Callable[[Scene, Fault], str]] = {
-    Kind.KILL_WORKER: kill,
-    Kind.KILL_JVM: kill,
-    Kind.KILL_DRIVER: kill,
-    Kind.KILL_WATCHER: kill_watcher,
-    Kind.FREEZE_WORKER: freeze,
-    Kind.FREEZE_DRIVER: freeze,
-    Kind.SECOND_DRIVER: second_driver,
-    Kind.STOP_BROKER: restart_broker,
-    Kind.KILL_BROKER: restart_broker,
-    Kind.OUTAGE: outage,
-    Kind.SLOW: slow,
-    Kind.BLOCK: block,
-    Kind.STRAND: cut,
-    Kind.CUT: cut,
-    Kind.GROW: grow,
-    Kind.MOVE_LEADERS: move_leaders,
-    Kind.COMPACT: compact,
-    Kind.EXPIRE_STATE: expire_state,
-    Kind.LOSE_STATE: lose,
-    Kind.DELETE_STATE: delete,
-    Kind.FREEZE_SESSION: freeze_session,
-    Kind.SWAP: swap,
-    Kind.PAUSE: pause,
+_ACTIONS: dict[FaultKind, Callable[[Scene, ScheduledFault], str]] = {
+    FaultKind.KILL_WORKER: kill,
+    FaultKind.KILL_JVM: kill,
+    FaultKind.KILL_DRIVER: kill,
+    FaultKind.KILL_WATCHER: kill_watcher,
+    FaultKind.FREEZE_WORKER: freeze,
+    FaultKind.FREEZE_DRIVER: freeze,
+    FaultKind.SECOND_DRIVER: second_driver,
+    FaultKind.STOP_BROKER: restart_broker,
+    FaultKind.KILL_BROKER: restart_broker,
+    FaultKind.OUTAGE: outage,
+    FaultKind.SLOW: slow,
+    FaultKind.BLOCK: block,
+    FaultKind.STRAND: cut,
+    FaultKind.CUT: cut,
+    FaultKind.GROW: grow,
+    FaultKind.MOVE_LEADERS: move_leaders,
+    FaultKind.COMPACT: compact,
+    FaultKind.EXPIRE_STATE: expire_state,
+    FaultKind.LOSE_STATE: lose,
+    FaultKind.DELETE_STATE: delete,
+    FaultKind.FREEZE_SESSION: freeze_session,
+    FaultKind.SWAP: swap,
+    FaultKind.PAUSE: pause,
 }
-_NETWORK = (Kind.SLOW, Kind.BLOCK, Kind.SWAP)
+_NETWORK = (FaultKind.SLOW, FaultKind.BLOCK, FaultKind.SWAP)
 # They report it themselves, or copying does not stop because of them.
-_NOT_AWAITED = (Kind.GROW, Kind.SECOND_DRIVER)
+_NOT_AWAITED = (FaultKind.GROW, FaultKind.SECOND_DRIVER)
 _END_S = 240.0
 _PASSING = (ClusterUnavailable, KafkaException, KafkaError)
 
@@ -87,7 +87,7 @@ class Faults:
         if left := self.under_way:
             self._scene.problems.append(f"these faults did not end: {', '.join(left)}")
 
-    def _carry_out(self, number: int, fault: Fault) -> None:
+    def _carry_out(self, number: int, fault: ScheduledFault) -> None:
         name = f"{fault.side}: {fault.kind}" if fault.side else str(fault.kind)
         self._under_way[number] = name
         try:
@@ -109,7 +109,7 @@ class Faults:
         self._say(f"{name}: {outcome}")
 
 
-def _subject(fault: Fault) -> str:
+def _subject(fault: ScheduledFault) -> str:
     """Return what a fault needs for itself: of two faults of a broker one waits for the other."""
     if fault.side is None:
         return "driver"

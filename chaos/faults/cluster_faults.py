@@ -10,31 +10,31 @@ from kafka import TopicPartition as KafkaPartition
 from kafka.admin import KafkaAdminClient
 
 from chaos.faults.scene import side_of
-from chaos.schedule import Kind, Side
+from chaos.schedule import FaultKind, Side
 from replication.errors import ReplicationError
 from replication.model import TopicPartition
 
 if TYPE_CHECKING:
     from chaos.faults.scene import Scene
-    from chaos.schedule import Fault
+    from chaos.schedule import ScheduledFault
 
 _MOST_PARTITIONS = 8
 _CALL_S = 20.0
 _KNOWN_S = 2.0  # until the writers' clients know a new partition
 
 
-def restart_broker(scene: Scene, fault: Fault) -> str:
+def restart_broker(scene: Scene, fault: ScheduledFault) -> str:
     """Take one broker away, cleanly or with SIGKILL, and start it again after a while."""
     cluster = scene.stage.clusters[side_of(fault)]
     broker = 1 + fault.pick % cluster.brokers
-    stop = cluster.kill if fault.kind is Kind.KILL_BROKER else cluster.stop_broker
+    stop = cluster.kill if fault.kind is FaultKind.KILL_BROKER else cluster.stop_broker
     stop(broker)
     scene.stage.over.wait(fault.for_s)
     cluster.start_broker(broker)
     return f"broker {broker}, started again after {fault.for_s:.0f} s"
 
 
-def outage(scene: Scene, fault: Fault) -> str:
+def outage(scene: Scene, fault: ScheduledFault) -> str:
     """Take all brokers away, every second time with SIGKILL, and start them again."""
     cluster = scene.stage.clusters[side_of(fault)]
     if fault.pick % 2:
@@ -47,7 +47,7 @@ def outage(scene: Scene, fault: Fault) -> str:
     return f"{'clean' if fault.pick % 2 else 'SIGKILL'}, for {fault.for_s:.0f} s"
 
 
-def grow(scene: Scene, fault: Fault) -> str:
+def grow(scene: Scene, fault: ScheduledFault) -> str:
     """Give a topic one more partition; writers use it from then on."""
     partitions = scene.stage.partitions
     able = sorted(name for name, count in partitions.items() if count < _MOST_PARTITIONS)
@@ -67,7 +67,7 @@ def grow(scene: Scene, fault: Fault) -> str:
     return f"{topic} has {total}; {followed}"
 
 
-def move_leaders(scene: Scene, fault: Fault) -> str:
+def move_leaders(scene: Scene, fault: ScheduledFault) -> str:
     """Let another replica lead: change the preferred one, then ask for its election."""
     servers = scene.stage.servers(side_of(fault))
     client = AdminClient({"bootstrap.servers": servers, "log_level": 0})

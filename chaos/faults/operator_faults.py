@@ -9,19 +9,20 @@ from typing import TYPE_CHECKING
 from chaos.application import FLOW, SOURCE
 from chaos.schedule import Side
 from replication.adapters.topics.state_store import StateStore
+from replication.clock import now_ms
 from replication.errors import ClusterUnavailable
 from replication.model import Desired
 from replication.state import Intent, status_topic
 
 if TYPE_CHECKING:
     from chaos.faults.scene import Scene
-    from chaos.schedule import Fault
+    from chaos.schedule import ScheduledFault
 
 _RESUME_S = 180.0  # outages of the target end before
 _AGAIN_S = 1.0
 
 
-def pause(scene: Scene, fault: Fault) -> str:
+def pause(scene: Scene, fault: ScheduledFault) -> str:
     """Pause or stop the flow for a while, often a shorter one than what it is at takes to end."""
     desired = Desired.STOP if fault.pick % 2 else Desired.PAUSE
     with closing(StateStore(scene.stage.client(Side.TARGET), scene.stage.brokers)) as store:
@@ -47,4 +48,4 @@ def _resume(store: StateStore) -> None:
 
 
 def _write(store: StateStore, desired: Desired) -> None:
-    store.write(status_topic(SOURCE), Intent(FLOW, desired, "chaos", int(time.time() * 1000)))
+    store.write(status_topic(SOURCE), Intent(FLOW, desired, "chaos", now_ms()))

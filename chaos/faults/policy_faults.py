@@ -7,9 +7,9 @@ import time
 from typing import TYPE_CHECKING
 
 from chaos.application import SOURCE
+from chaos.chaos_topics import COMPACTED, TOPICS
 from chaos.faults.scene import side_of
 from chaos.schedule import Side
-from chaos.topics import COMPACTED, TOPICS
 from replication.errors import ReplicationError
 from replication.state import COMPACT, PRODUCERS_TOPIC, anchors_topic, offsets_topic
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from chaos.faults.scene import Scene
-    from chaos.schedule import Fault
+    from chaos.schedule import ScheduledFault
 
 STATE_TOPICS = (anchors_topic(SOURCE), offsets_topic(SOURCE), PRODUCERS_TOPIC)
 _NAMED = ("cleanup.policy", "segment.ms")  # of a state topic, set when it is created
 _EXPIRING = {"cleanup.policy": "delete", "retention.ms": "1000", "segment.ms": "1000"}
 _SET_BACK_S = 60.0
-_SAID_S = 35.0  # a driver reads the configs of its topics every 20 s
+_REPORTED_S = 35.0  # a driver reads the configs of its topics every 20 s
 
 
-def compact(scene: Scene, fault: Fault) -> str:
+def compact(scene: Scene, fault: ScheduledFault) -> str:
     """Compact a data topic or its copy for a while; every second time a driver is killed in it."""
     side = side_of(fault)
     able = [each.name for each in TOPICS if each.may_be_compacted]
@@ -41,7 +41,7 @@ def compact(scene: Scene, fault: Fault) -> str:
     return f"{name} for {fault.for_s:.0f} s{killed}"
 
 
-def expire_state(scene: Scene, fault: Fault) -> str:
+def expire_state(scene: Scene, fault: ScheduledFault) -> str:
     """Let a state topic delete what is older than a second, as an operator might by mistake.
 
     The flow must say so if a driver runs for long enough. Every second time the driver is killed
@@ -51,16 +51,16 @@ def expire_state(scene: Scene, fault: Fault) -> str:
     scene.stage.done.state_lost = True
     first = scene.monitor.status.instance
     with changed(scene, Side.TARGET, name, _EXPIRING, settings_of(scene, name)):
-        said = scene.monitor.await_reason(name, fault.for_s)
+        reported = scene.monitor.await_reason(name, fault.for_s)
         outcome = f"the flow says so after {time.monotonic() - began:.0f} s"
         scene.stage.over.wait(max(0.0, fault.for_s - (time.monotonic() - began)))
-        silent = not said and time.monotonic() - began >= _SAID_S
+        silent = not reported and time.monotonic() - began >= _REPORTED_S
         if silent and scene.monitor.status.instance == first and scene.monitor.is_running():
             scene.problems.append(f"{name} had retention for {fault.for_s:.0f} s, never said")
     if fault.pick & 4:
         scene.kill_driver()
     killed = ", then the driver killed" if fault.pick & 4 else ""
-    return f"{name} for {fault.for_s:.0f} s; {outcome if said else 'not said'}{killed}"
+    return f"{name} for {fault.for_s:.0f} s; {outcome if reported else 'not reported'}{killed}"
 
 
 def settings_of(scene: Scene, name: str) -> dict[str, str | None]:

@@ -8,28 +8,28 @@ from typing import TYPE_CHECKING
 
 from chaos.application import send
 from chaos.faults.scene import TAKEN
-from chaos.schedule import Kind
+from chaos.schedule import FaultKind
 
 if TYPE_CHECKING:
     from chaos.faults.scene import Scene
-    from chaos.schedule import Fault
+    from chaos.schedule import ScheduledFault
 
 _READY_S = 90.0
 _REFUSED_S = 60.0
 
 
-def kill(scene: Scene, fault: Fault) -> str:
+def kill(scene: Scene, fault: ScheduledFault) -> str:
     """SIGKILL of one process of the application."""
     application = scene.stage.application
-    if fault.kind is Kind.KILL_WORKER:
+    if fault.kind is FaultKind.KILL_WORKER:
         workers = application.workers()
         pid = workers[fault.pick % len(workers)] if workers else None
     else:
-        pid = application.jvm() if fault.kind is Kind.KILL_JVM else application.driver()
+        pid = application.jvm() if fault.kind is FaultKind.KILL_JVM else application.driver()
     return f"process {pid}" if send(pid, signal.SIGKILL) else "there was none just then"
 
 
-def kill_watcher(scene: Scene, fault: Fault) -> str:
+def kill_watcher(scene: Scene, fault: ScheduledFault) -> str:
     """SIGKILL of watcher and driver; a new watcher comes after a while."""
     scene.stage.application.kill_all()
     scene.stage.over.wait(fault.for_s)
@@ -37,11 +37,11 @@ def kill_watcher(scene: Scene, fault: Fault) -> str:
     return f"started again after {fault.for_s:.0f} s"
 
 
-def freeze(scene: Scene, fault: Fault) -> str:
+def freeze(scene: Scene, fault: ScheduledFault) -> str:
     """SIGSTOP, and SIGCONT after a while."""
     application = scene.stage.application
     driver = application.driver()
-    chosen = application.workers() if fault.kind is Kind.FREEZE_WORKER else [driver]
+    chosen = application.workers() if fault.kind is FaultKind.FREEZE_WORKER else [driver]
     frozen = [pid for pid in chosen if send(pid, signal.SIGSTOP)]
     try:
         scene.stage.over.wait(fault.for_s if frozen else 0.0)
@@ -51,7 +51,7 @@ def freeze(scene: Scene, fault: Fault) -> str:
     return f"{len(frozen)} for {fault.for_s:.0f} s" if frozen else "there was none just then"
 
 
-def second_driver(scene: Scene, fault: Fault) -> str:
+def second_driver(scene: Scene, fault: ScheduledFault) -> str:
     """Start a driver beside a healthy one: it must be refused, and the first must not notice."""
     if not scene.monitor.await_running(_READY_S):
         return "there was no first one"

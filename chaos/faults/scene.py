@@ -9,8 +9,8 @@ from chaos.application import send
 
 if TYPE_CHECKING:
     from chaos.monitor import Monitor
-    from chaos.schedule import Fault, Side
-    from chaos.stage import Stage
+    from chaos.schedule import ScheduledFault, Side
+    from chaos.stage import ChaosStage
 
 TAKEN = 75  # the exit code of a driver whose flows another one copies
 
@@ -18,7 +18,7 @@ TAKEN = 75  # the exit code of a driver whose flows another one copies
 class Scene(NamedTuple):
     """The stage, what is seen of it, and what must not happen, whatever the faults."""
 
-    stage: Stage
+    stage: ChaosStage
     monitor: Monitor
     problems: list[str]
 
@@ -28,7 +28,7 @@ class Scene(NamedTuple):
             send(self.stage.application.driver(), signal.SIGKILL)
 
 
-def side_of(fault: Fault) -> Side:
+def side_of(fault: ScheduledFault) -> Side:
     """Return the cluster of a fault that has one."""
     if fault.side is None:
         raise ValueError(f"{fault.kind} without a cluster")

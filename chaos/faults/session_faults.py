@@ -14,16 +14,16 @@ from replication.adapters.local.process_tree import below
 from spark_jobs.watch import kill_session
 
 if TYPE_CHECKING:
-    from chaos.application import Application
+    from chaos.application import TestedApplication
     from chaos.faults.scene import Scene
-    from chaos.schedule import Fault
+    from chaos.schedule import ScheduledFault
 
 _RUNS_S = 120.0  # a takeover from ids that the target has forgotten waits for 40 s
 _YIELDS_S = 60.0
 _STOPS_S = 60.0
 
 
-def freeze_session(scene: Scene, fault: Fault) -> str:
+def freeze_session(scene: Scene, fault: ScheduledFault) -> str:
     """SIGSTOP of a whole driver until another one copies, and for so long; then SIGCONT.
 
     The one that wakes must end with 75, without having appended anything.
@@ -77,7 +77,7 @@ def _end(second: subprocess.Popen[bytes]) -> None:
     second.wait()
 
 
-def _start_again(application: Application) -> None:
+def _start_again(application: TestedApplication) -> None:
     if application.ended_by_itself() is not None or application.watcher is None:
         application.start()
     application.is_replaced = False

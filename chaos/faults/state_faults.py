@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from chaos.faults.scene import Scene
-    from chaos.schedule import Fault
+    from chaos.schedule import ScheduledFault
 
 _CALL_S = 20.0
 _DELETED_S = 20.0
@@ -28,20 +28,20 @@ _DELETABLE = {"cleanup.policy": "compact,delete"}
 _KEPT = (0.0, 0.02, 0.2, 0.6)  # of the log, at its end
 
 
-def lose(scene: Scene, fault: Fault) -> str:
+def lose(scene: Scene, fault: ScheduledFault) -> str:
     """Delete the oldest records of a state topic: of anchors those of the quiet partitions."""
     name = STATE_TOPICS[fault.pick % len(STATE_TOPICS)]
     kept = _KEPT[fault.pick >> 3 & 3]
     return _while_down(scene, fault, lambda: _lose(scene, name, kept))
 
 
-def delete(scene: Scene, fault: Fault) -> str:
+def delete(scene: Scene, fault: ScheduledFault) -> str:
     """Delete a state topic, as an operator might who cleans up; a driver creates it again."""
     name = STATE_TOPICS[fault.pick % len(STATE_TOPICS)]
     return _while_down(scene, fault, lambda: _delete(scene, name))
 
 
-def _while_down(scene: Scene, fault: Fault, act: Callable[[], str]) -> str:
+def _while_down(scene: Scene, fault: ScheduledFault, act: Callable[[], str]) -> str:
     """Act while no driver runs, or kill the driver afterwards, or let it run on."""
     scene.stage.done.state_lost = True
     if fault.pick & 4:

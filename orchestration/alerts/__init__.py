@@ -8,7 +8,7 @@
 ``outbox``: Alerts on their way: each is posted to each channel once, and again later where that
     failed
 ``runbooks``: What to do about each kind of problem, and the section of the runbooks that says more
-``transitions``: Decides which incidents are told now, in which words, and how often
+``transitions``: Decides which incidents are alerts now, in which words, and how often
 
 May import: ``orchestration.flows`` and ``replication``.
 """

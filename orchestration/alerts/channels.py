@@ -33,19 +33,21 @@ TIMEOUT_S = 4.0
 _TRIES = 2
 
 
-class Channel(NamedTuple):
+class AlertChannel(NamedTuple):
     """``send`` raises EnvironmentProblem when the alert was not accepted."""
 
     name: str
     send: Callable[[Alert], None]
 
 
-def channels(settings: Alerts) -> tuple[Channel, ...]:
+def channels(settings: Alerts) -> tuple[AlertChannel, ...]:
     """Return the channels of a file, besides the log. Raises ConfigError for an unknown URL."""
     found = []
     if (url := settings.webhook_url) is not None:
         host = urlsplit(url).hostname
-        found.append(Channel(f"webhook {host}", lambda alert: _again(lambda: post(alert, url))))
+        found.append(
+            AlertChannel(f"webhook {host}", lambda alert: _again(lambda: post(alert, url)))
+        )
     return (*found, *(_apprise(each) for each in settings.urls))
 
 
@@ -73,7 +75,7 @@ def post(alert: Alert, url: str, timeout_s: float = TIMEOUT_S) -> None:
         raise EnvironmentProblem(f"{where}: {getattr(error, 'reason', error)}") from None
 
 
-def _apprise(url: str) -> Channel:
+def _apprise(url: str) -> AlertChannel:
     import apprise  # noqa: PLC0415 - 0.3 s that only alerts through it should pay
 
     scheme = url.partition(":")[0]
@@ -87,7 +89,7 @@ def _apprise(url: str) -> Channel:
         )
     plugin.socket_connect_timeout = plugin.socket_read_timeout = TIMEOUT_S
     name = f"{plugin.service_name} {_host(plugin)}".strip()
-    return Channel(name, lambda alert: _again(lambda: _notify(plugin, name, alert)))
+    return AlertChannel(name, lambda alert: _again(lambda: _notify(plugin, name, alert)))
 
 
 def _host(plugin: apprise.NotifyBase) -> str:
@@ -102,27 +104,27 @@ def _notify(plugin: apprise.NotifyBase, name: str, alert: Alert) -> None:
     kinds = {RESOLVED: apprise.NotifyType.SUCCESS, TEST: apprise.NotifyType.INFO}
     kind = kinds.get(alert.kind, apprise.NotifyType.FAILURE)
     title, _, body = alert.text.partition("\n")
-    with _complaints() as said:
+    with _complaints() as complaints:
         arrived = plugin.notify(body or title, title=f"Isthmus: {title}", notify_type=kind)
     if not arrived:
-        why = " ".join(said) or "it was not accepted"
+        why = " ".join(complaints) or "it was not accepted"
         raise EnvironmentProblem(f"posting an alert to {name}: {why}")
 
 
 @contextmanager
 def _complaints() -> Iterator[list[str]]:
     """Collect what Apprise says in this thread: others post at the same time."""
-    said, thread = [], threading.get_ident()
+    complaints, thread = [], threading.get_ident()
 
     class Collector(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
             if record.thread == thread:
-                said.append(record.getMessage())
+                complaints.append(record.getMessage())
 
     collector, logger = Collector(logging.WARNING), logging.getLogger("apprise")
     logger.addHandler(collector)
     try:
-        yield said
+        yield complaints
     finally:
         logger.removeHandler(collector)
 

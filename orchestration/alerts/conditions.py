@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from replication.model import ABSENT, Desired, TopicPartition
-from replication.supervision.partition_states import as_wanted, needs_somebody
+from replication.supervision.partition_states import needing_no_action, needs_somebody
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,8 +66,8 @@ def condition_of(
 
 def _halted(look: FlowLook) -> tuple[tuple[str, str], ...]:
     """Return the topics that are not copied though somebody wants it, sorted, with each state."""
-    wanted = as_wanted(look.flow.policies)
-    bad = {(each.topic, str(each.state)) for each in look.anchors if each.state not in wanted}
+    no_action = needing_no_action(look.flow.policies)
+    bad = {(each.topic, str(each.state)) for each in look.anchors if each.state not in no_action}
     return tuple(sorted(bad))
 
 

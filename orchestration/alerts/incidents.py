@@ -26,7 +26,7 @@ FILE = "the configuration file"
 
 @dataclass(frozen=True, slots=True)
 class Incident:
-    """One cause. It is told once it has lasted for ``hold_s``."""
+    """One cause. It is an alert once it has lasted for ``hold_s``."""
 
     subject: str
     state: str

@@ -12,7 +12,7 @@ from replication.errors import EnvironmentProblem
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from orchestration.alerts.channels import Channel
+    from orchestration.alerts.channels import AlertChannel
 
 LIMIT_S = 10.0  # for all channels: a sensor's tick must not be long
 FIRST_MS, LONGEST_MS = 10_000, 300_000  # between two tries
@@ -49,7 +49,10 @@ def dump(waiting: Iterable[Waiting]) -> list[dict[str, Any]]:
 
 
 def deliver(
-    waiting: Sequence[Waiting], alerts: Sequence[Alert], channels: Sequence[Channel], now_ms: int
+    waiting: Sequence[Waiting],
+    alerts: Sequence[Alert],
+    channels: Sequence[AlertChannel],
+    now_ms: int,
 ) -> tuple[tuple[Waiting, ...], tuple[str, ...]]:
     """Post what is due; return what still waits, and why it does, a line for each channel.
 
@@ -75,7 +78,9 @@ def _is_due(queue: Sequence[Waiting], now_ms: int) -> bool:
     return bool(queue) and queue[0].due_ms <= now_ms
 
 
-def _post(channel: Channel, queue: Sequence[Waiting], now_ms: int) -> tuple[list[Waiting], str]:
+def _post(
+    channel: AlertChannel, queue: Sequence[Waiting], now_ms: int
+) -> tuple[list[Waiting], str]:
     for number, each in enumerate(queue):
         try:
             channel.send(each.alert)

@@ -1,4 +1,4 @@
-"""Decides which incidents are told now, in which words, and how often. Pure."""
+"""Decides which incidents are alerts now, in which words, and how often. Pure."""
 
 from __future__ import annotations
 
@@ -15,42 +15,44 @@ if TYPE_CHECKING:
     from orchestration.alerts.incidents import Incident
 
 CLEAR_S = 15.0  # an incident is over once it is gone for so long
-FLAPS, FLAP_S = 3, 1800.0  # more beginnings in this time are not told
-AT_ONCE = 5  # more beginnings, or ends, of one moment are told as one
-MOST, WINDOW_S = 20, 600.0  # alerts in this time; others are told later, if they are still true
+FLAPS, FLAP_S = 3, 1800.0  # more beginnings in this time are no alerts
+AT_ONCE = 5  # more beginnings, or ends, of one moment are one alert
+MOST, WINDOW_S = 20, 600.0  # alerts in this time; others are sent later, if they are still true
 MORE_S = 300.0  # between two alerts of an incident to which more topics come
 _REMEMBERED = 50  # topics of an incident
-_SHOWN = 30  # titles of those that are told as one
+_SHOWN = 30  # titles of those that are one alert
 
 
-_FLAPPING = f"began {FLAPS} times in half an hour: more is told only when it lasts"
+_FLAPPING = f"began {FLAPS} times in half an hour: the next alert is sent only when it lasts"
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class IncidentMemory:
     """What is remembered of one incident. Times are in ms since 1970; 0: not."""
 
     since: int  # when it was first seen
     open: int = 0  # when it had lasted for long enough
-    told: int = 0  # when that was told
+    told: int = 0  # when an alert of that was sent
     gone: int = 0  # when it was first not seen any more
     begun: tuple[int, ...] = ()  # when it was opened, of late
-    named: tuple[str, ...] = ()  # the topics that are not copied, with states, as they were told
+    named: tuple[
+        str, ...
+    ] = ()  # the topics that are not copied, with states, as the alert had them
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
-    """Kept in the sensor's cursor. Safe to lose: what is open then is told again."""
+class AlertMemory:
+    """Kept in the sensor's cursor. Safe to lose: an alert of what is open then is sent again."""
 
-    known: Mapping[str, Known] = field(default_factory=dict)
-    sent: tuple[int, ...] = ()  # when alerts were told, of late
+    known: Mapping[str, IncidentMemory] = field(default_factory=dict)
+    sent: tuple[int, ...] = ()  # when alerts were sent, of late
 
     @classmethod
     def parse(cls, stored: Any) -> Self:
         """Return what ``dump`` has written; an empty one where it is not readable."""
         try:
             known = {
-                subject: Known(
+                subject: IncidentMemory(
                     **{**each, "begun": tuple(each["begun"]), "named": tuple(each.get("named", ()))}
                 )
                 for subject, each in stored["known"].items()
@@ -64,8 +66,12 @@ class Memory:
 
 
 def transitions(
-    now: Mapping[str, Incident], states: Mapping[str, str], memory: Memory, now_ms: int, base: str
-) -> tuple[tuple[Alert, ...], Memory]:
+    now: Mapping[str, Incident],
+    states: Mapping[str, str],
+    memory: AlertMemory,
+    now_ms: int,
+    base: str,
+) -> tuple[tuple[Alert, ...], AlertMemory]:
     """Return the alerts of this moment, and what to remember.
 
     ``states``: each flow's state and reason, for what is over; ``base``: where the runbooks are.
@@ -92,8 +98,8 @@ def transitions(
             missed = replace(missed, open=0, told=0)
         if missed.open or missed.begun:
             known[subject] = missed
-    told = (*_as_one(begins, now_ms), *_as_one(ends, now_ms))
-    return told, Memory(known, (*sent, *(now_ms for _ in told)))
+    alerts = (*_as_one(begins, now_ms), *_as_one(ends, now_ms))
+    return alerts, AlertMemory(known, (*sent, *(now_ms for _ in alerts)))
 
 
 def _hidden(now: Iterable[Incident]) -> frozenset[str]:
@@ -110,25 +116,25 @@ def _named(incident: Incident) -> tuple[str, ...]:
     return tuple(f"{topic} {state}" for topic, state in incident.halted[:_REMEMBERED])
 
 
-def _has_more(incident: Incident, known: Known, now_ms: int) -> bool:
-    """Say whether topics are not copied that were not told: another state at once, others later."""
+def _has_more(incident: Incident, known: IncidentMemory, now_ms: int) -> bool:
+    """Say whether topics came that no alert named: in another state at once, others later."""
     fresh = set(_named(incident)) - set(known.named)
     states = {each.rpartition(" ")[2] for each in fresh}
-    told = {each.rpartition(" ")[2] for each in known.named}
-    return bool(states - told) or (bool(fresh) and now_ms - known.told >= MORE_S * 1000)
+    named = {each.rpartition(" ")[2] for each in known.named}
+    return bool(states - named) or (bool(fresh) and now_ms - known.told >= MORE_S * 1000)
 
 
-def _seen(known: Known | None, incident: Incident, now_ms: int) -> Known:
+def _seen(known: IncidentMemory | None, incident: Incident, now_ms: int) -> IncidentMemory:
     """Return what is known of an incident that is there."""
     begun = _recent(known.begun, now_ms, FLAP_S) if known else ()
     if known is None or (known.gone and not known.open):
-        known = Known(now_ms)
+        known = IncidentMemory(now_ms)
     if not known.open and now_ms - known.since >= incident.hold_s * 1000:
         return replace(known, open=now_ms, gone=0, begun=(*begun, now_ms))
     return replace(known, gone=0, begun=begun)
 
 
-def _missed(known: Known, now_ms: int) -> Known:
+def _missed(known: IncidentMemory, now_ms: int) -> IncidentMemory:
     """Return what is known of an incident that is not there."""
     begun = _recent(known.begun, now_ms, FLAP_S)
     return replace(known, gone=known.gone or now_ms, begun=begun)
@@ -138,7 +144,7 @@ def _recent(moments: Iterable[int], now_ms: int, span_s: float) -> tuple[int, ..
     return tuple(each for each in moments if now_ms - each < span_s * 1000)
 
 
-def _problem(incident: Incident, known: Known, now_ms: int, base: str) -> Alert:
+def _problem(incident: Incident, known: IncidentMemory, now_ms: int, base: str) -> Alert:
     book = runbook(incident.state, *(each for each in incident.checks if each != "healthy"))
     link = f"{base}#{book.section}"
     checks = ", ".join(incident.checks)
@@ -167,7 +173,7 @@ def _problem(incident: Incident, known: Known, now_ms: int, base: str) -> Alert:
     )
 
 
-def _resolved(subject: str, states: Mapping[str, str], known: Known, now_ms: int) -> Alert:
+def _resolved(subject: str, states: Mapping[str, str], known: IncidentMemory, now_ms: int) -> Alert:
     text = lines(
         f"{subject} is resolved",
         now=states.get(subject, ""),

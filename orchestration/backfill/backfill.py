@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from orchestration.backfill.file_positions import appended_from_files
 from orchestration.backfill.history import TopicFacts, handed_over, history_of, objection_to
 from orchestration.flows.batch_run import BatchRunner, RunOutcome
-from orchestration.flows.clusters import KafkaClusters, read_config
-from orchestration.services.home import Home
+from orchestration.flows.kafka_clients import KafkaClusters, read_config
 from orchestration.services.launcher import Launcher
+from orchestration.services.state_directory import StateDirectory
 from replication.adapters.clients import KafkaClients
 from replication.adapters.local.files import make_private, write_whole
 from replication.adapters.offset_reader import OffsetReader
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from orchestration.backfill.history import History
+    from orchestration.backfill.history import PartitionHistory
     from orchestration.flows.batch_run import RunProgress
     from replication.settings.config import Config
     from replication.settings.flow_settings import Flow
@@ -39,7 +39,7 @@ EARLIEST = "earliest"
 _NICER = 5  # so that streams get the CPU first
 
 
-class Wanted(NamedTuple):
+class HistorySelection(NamedTuple):
     """Which history is wanted: of topics whose names match in full, from ``begin`` on.
 
     ``begin``: ``earliest``, a source offset, or ``@`` and a moment in ms.
@@ -49,16 +49,16 @@ class Wanted(NamedTuple):
     begin: str = EARLIEST
 
 
-def wanted_history(topics: str, begin: str) -> Wanted:
+def history_selection(topics: str, begin: str) -> HistorySelection:
     """Read what a person wrote. Raises ConfigError."""
     try:
         pattern = re.compile(topics)
     except re.error as error:
         raise ConfigError(f"topics {topics!r} is not a regular expression: {error}") from error
     if begin == EARLIEST or begin.isdecimal():
-        return Wanted(pattern, begin)
+        return HistorySelection(pattern, begin)
     try:
-        return Wanted(pattern, f"@{int(start(begin))}")
+        return HistorySelection(pattern, f"@{int(start(begin))}")
     except ValueError:
         raise ConfigError(
             f"from {begin!r} is neither earliest, nor a time such as 2026-05-01T08:00:00Z, nor an "
@@ -72,7 +72,7 @@ class Backfill:
 
     flow: Flow
     config: Config
-    home: Home
+    state_directory: StateDirectory
     budget: Budget
     names: BackfillNames = field(init=False)
     _clients: KafkaClients = field(default_factory=KafkaClients)
@@ -83,13 +83,13 @@ class Backfill:
     @property
     def file(self) -> Path:
         """The backfill's own file, by which its progress and its copies can be looked at."""
-        return self._home.root / "backfill.properties"
+        return self._own_directory.root / "backfill.properties"
 
     @property
-    def _home(self) -> Home:
-        return Home(self.home.root / "backfills" / self.names.stem)
+    def _own_directory(self) -> StateDirectory:
+        return StateDirectory(self.state_directory.root / "backfills" / self.names.stem)
 
-    def plan(self, wanted: Wanted) -> tuple[History, ...]:
+    def plan(self, selection: HistorySelection) -> tuple[PartitionHistory, ...]:
         """Return the history of each partition that the stream copies, in their order.
 
         Reads only. Raises ClusterUnavailable, ClusterRejected.
@@ -100,9 +100,9 @@ class Backfill:
             anchors = [
                 anchor
                 for where, anchor in sorted(known.anchors.items())
-                if where.topic in there and wanted.topics.fullmatch(where.topic)
+                if where.topic in there and selection.topics.fullmatch(where.topic)
             ]
-            begins = self._begins(reader, [_place(each) for each in anchors], wanted.begin)
+            begins = self._begins(reader, [_place(each) for each in anchors], selection.begin)
             points = {_place(e): known.points[_place(e)].values() for e in anchors}
         finally:
             reader.close()
@@ -169,7 +169,9 @@ class Backfill:
             if each.flow == self.names.flow and each.source is not None
         }
 
-    def carry_out(self, plan: Sequence[History], tell: Callable[[RunProgress], None]) -> RunOutcome:
+    def carry_out(
+        self, plan: Sequence[PartitionHistory], tell: Callable[[RunProgress], None]
+    ) -> RunOutcome:
         """Copy the history of ``plan``. Raises ConfigError where there is none, and as BatchRunner.
 
         A run that was cut off is continued by the next one. Without anything left none is started.
@@ -188,18 +190,22 @@ class Backfill:
         if derived.spark.master.startswith("local"):
             os.nice(max(0, _NICER - os.nice(0)))
         (flow,), (app,) = derived.flows, applications(derived)
-        launcher = Launcher(self._home, self.file)
+        launcher = Launcher(self._own_directory, self.file)
         return BatchRunner(flow, app, KafkaClusters(), launcher, tell).run()
 
     def _write(self, parts: Sequence[BoundedTopic]) -> None:
-        names = self._home.root / "topics.map"
+        names = self._own_directory.root / "topics.map"
         text = backfill_file(self.config, self.names, parts, self.budget, str(names))
         try:
-            make_private(self.home.root, self._home.root.parent, self._home.root)
+            make_private(
+                self.state_directory.root, self._own_directory.root.parent, self._own_directory.root
+            )
             write_whole(names, topic_map(parts))
             write_whole(self.file, text)
         except OSError as error:
-            raise EnvironmentProblem(f"writing {self._home.root}: {error.strerror}") from error
+            raise EnvironmentProblem(
+                f"writing {self._own_directory.root}: {error.strerror}"
+            ) from error
 
 
 def _place(anchor: Anchor) -> TopicPartition:

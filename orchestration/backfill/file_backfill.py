@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from orchestration.backfill.backfill import Backfill, Wanted
+from orchestration.backfill.backfill import Backfill, HistorySelection
 from orchestration.backfill.file_plan import FilePart, file_parts, may_append
 from orchestration.backfill.file_positions import appended_from_files
 from orchestration.flows.batch_run import RunProgress
@@ -72,25 +72,25 @@ class FileBackfill:
         cut off is continued by the next one.
         """
         began, flow = time.monotonic(), self.backfill.flow
-        history = self.backfill.plan(Wanted(topics))
+        history = self.backfill.plan(HistorySelection(topics))
         from_source = {each.source for each in history if each.at is not None}
         known, done = may_append(history, from_source), self._done()
         appended: list[int] = []
         left = [0]
 
-        def told(line: str) -> None:
-            said = json.loads(line)
-            if "plan" in said:
-                parts = file_parts(said["plan"], known, done)
+        def on_line(line: str) -> None:
+            progress = json.loads(line)
+            if "plan" in progress:
+                parts = file_parts(progress["plan"], known, done)
                 left[0] = sum(e.before_end for e in parts if not e.refused and not e.is_done)
                 planned(parts)
-            elif "records" in said:
-                records = said["records"]
+            elif "records" in progress:
+                records = progress["records"]
                 tell(RunProgress(records, max(0, left[0] - records), FlowState.RUNNING))
             else:
-                appended.append(said["appended"])
+                appended.append(progress["appended"])
 
-        run_job(_JOB, self._request(known, dry_run=dry_run), told, f"backfill of {flow.name}")
+        run_job(_JOB, self._request(known, dry_run=dry_run), on_line, f"backfill of {flow.name}")
         if dry_run:
             return None
         return FilesAppended(self.names.flow, sum(appended), time.monotonic() - began)

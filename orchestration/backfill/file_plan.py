@@ -10,7 +10,7 @@ from replication.model import OffsetRange, TopicPartition
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from orchestration.backfill.history import History
+    from orchestration.backfill.history import PartitionHistory
 
 _NUMBERS = ("first", "last", "records", "lines", "before_end", "last_before_end")
 _UNKNOWN = "the stream does not copy it, or --topics leaves it out"
@@ -52,7 +52,7 @@ class FilePart:
 
 
 def may_append(
-    history: Iterable[History], from_source: Collection[TopicPartition]
+    history: Iterable[PartitionHistory], from_source: Collection[TopicPartition]
 ) -> dict[TopicPartition, tuple[str, int, str]]:
     """Return target topic, end and objection of each partition that the stream copies.
 
@@ -96,21 +96,21 @@ def file_lines(parts: Iterable[FilePart]) -> Iterator[str]:
 
 
 def _more(part: FilePart) -> str:
-    said = []
+    parts = []
     if part.records > part.before_end:
-        said.append(
+        parts.append(
             f"{part.records - part.before_end:,} from offset {part.end} on are the stream's"
         )
     if part.lines > part.records:
-        said.append(f"{part.lines - part.records:,} are there more than once")
+        parts.append(f"{part.lines - part.records:,} are there more than once")
     if part.at:
-        said.append("all are appended" if part.is_done else f"those before {part.at} are appended")
+        parts.append("all are appended" if part.is_done else f"those before {part.at} are appended")
     if part.gap:
-        said.append(
+        parts.append(
             f"offsets {part.gap.start} to {part.gap.end - 1} are in no file: isthmus backfill "
             f"--from {part.gap.start} copies them if the source has them"
         )
-    return "".join(f"; {each}" for each in said)
+    return "".join(f"; {each}" for each in parts)
 
 
 def file_sentence(parts: Iterable[FilePart]) -> str:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class PartitionHistory:
     """The offsets ``[begin, end)`` of a source partition; the stream has copied from ``end`` on.
 
     ``at``: up to where a backfill has copied it. ``refused``: why nothing of it is copied.
@@ -75,7 +75,7 @@ def handed_over(anchor: Anchor, points: Iterable[OffsetPoint]) -> int | str:
 
 def history_of(
     anchor: Anchor, end: int | str, begin: int | None, at: int | None, objection: str
-) -> History:
+) -> PartitionHistory:
     """Return what a backfill copies of a partition.
 
     ``end``: see ``handed_over``. ``begin``: the first offset that is wanted and there; None: no
@@ -85,6 +85,6 @@ def history_of(
     where = TopicPartition(anchor.topic, anchor.partition)
     refused = objection or (end if isinstance(end, str) else "")
     if refused or isinstance(end, str):
-        return History(where, anchor.target_topic, refused=refused)
+        return PartitionHistory(where, anchor.target_topic, refused=refused)
     first = end if begin is None else min(begin, end)
-    return History(where, anchor.target_topic, first, end, at)
+    return PartitionHistory(where, anchor.target_topic, first, end, at)

@@ -13,7 +13,8 @@
     others
 ``jobs``: Dagster jobs of the supervisor: start or stop an application, delete old runs
 ``lineage``: Lineage: source cluster, flow, topics, target cluster; through chains of flows
-``observations``: What Dagster is told of topics, background tasks and clusters, and how often
+``observations``: Events for Dagster about topics, background tasks and clusters, and how often they
+    are sent
 ``report_events``: Decides which events about a flow are written to Dagster's history, and how often
 ``report_metadata``: The figures of a report as metadata of Dagster: numbers that it plots, and
     tables

@@ -11,13 +11,13 @@ from orchestration.alerts.alert import PROBLEM, RUN_FAILED, Alert
 from orchestration.alerts.channels import channels
 from orchestration.alerts.conditions import Condition, condition_of
 from orchestration.alerts.incidents import incidents
-from orchestration.alerts.transitions import Memory, transitions
+from orchestration.alerts.transitions import AlertMemory, transitions
 from orchestration.dagster.assets import stream_key
 from orchestration.dagster.check_history import last_result
 from orchestration.dagster.check_results import checks_of
 from orchestration.dagster.failed_runs import failed_runs
 from orchestration.dagster.resources import IsthmusResource
-from orchestration.flows.observation.clock import now_ms
+from replication.clock import now_ms
 from replication.errors import ConfigError
 from replication.settings.config import Config
 from replication.settings.flow_settings import Flow
@@ -38,10 +38,10 @@ def alert_on_checks(
     found = conditions(context.instance, isthmus, config)
     current = incidents(found, reading.problem, now)
     states = {each.flow: f"{each.state}: {each.reason}" for each in found}
-    base, memory = config.alerts.runbooks, Memory.parse(stored.get("memory"))
-    told, memory = transitions(current, states, memory, now, base)
+    base, memory = config.alerts.runbooks, AlertMemory.parse(stored.get("memory"))
+    flow_alerts, memory = transitions(current, states, memory, now, base)
     runs, after_s = failed_runs(context.instance, stored.get("runs", now / 1000), found, base)
-    alerts = [*told, *runs]
+    alerts = [*flow_alerts, *runs]
     for each in alerts:
         say = context.log.warning if each.kind in (PROBLEM, RUN_FAILED) else context.log.info
         say("alert: %s", each.text)

@@ -14,7 +14,7 @@ from replication.supervision.partition_states import loss_summary
 from replication.verification.verified_age import verified_age
 
 if TYPE_CHECKING:
-    from orchestration.dagster.reports import Report
+    from orchestration.dagster.reports import FlowReport
     from orchestration.flows.observation.flow_look import FlowLook
     from replication.settings.flow_settings import Flow
 from orchestration.dagster.report_metadata import figures_of
@@ -41,7 +41,7 @@ def checks_of(flow: Flow) -> tuple[str, ...]:
     return (*CHECKS, *(check for check, limit in limited.items() if limit))
 
 
-def check_result(report: Report, check: str) -> dg.AssetCheckResult:
+def check_result(report: FlowReport, check: str) -> dg.AssetCheckResult:
     """Return the result for a check that was run manually."""
     passed, reason = check_verdict(report, check)
     return dg.AssetCheckResult(
@@ -53,7 +53,7 @@ def check_result(report: Report, check: str) -> dg.AssetCheckResult:
     )
 
 
-def evaluation(report: Report, check: str) -> dg.AssetCheckEvaluation:
+def evaluation(report: FlowReport, check: str) -> dg.AssetCheckEvaluation:
     passed, reason = check_verdict(report, check)
     return dg.AssetCheckEvaluation(
         asset_key=stream_key(report.look.flow.name),
@@ -64,7 +64,7 @@ def evaluation(report: Report, check: str) -> dg.AssetCheckEvaluation:
     )
 
 
-def check_verdict(report: Report, check: str) -> tuple[bool, str]:
+def check_verdict(report: FlowReport, check: str) -> tuple[bool, str]:
     if check in (LAG_CHECK, RPO_CHECK):
         verdict = report.verdict if check == LAG_CHECK else report.loss
         return verdict.passed, verdict.reason

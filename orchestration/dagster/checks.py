@@ -24,8 +24,8 @@ from orchestration.dagster.observations.named_topics import (
     topic_limit,
     topic_verdict,
 )
-from orchestration.dagster.observations.topics import COPIED_CHECK, copied_verdict
-from orchestration.dagster.reports import Report, build_report
+from orchestration.dagster.observations.topic_events import COPIED_CHECK, copied_verdict
+from orchestration.dagster.reports import FlowReport, build_report
 from orchestration.dagster.resources import Isthmus, IsthmusResource
 from orchestration.services.asset_names import slug
 from replication.durations import format_duration
@@ -94,7 +94,7 @@ def _topic_check(flow: Flow, number: int, topic: str, target: str) -> dg.AssetCh
     return check
 
 
-def _report(isthmus: Isthmus, name: str) -> Report:
+def _report(isthmus: Isthmus, name: str) -> FlowReport:
     """Look at a flow now. Raises ClusterUnavailable."""
     reading = isthmus.reading()
     config = reading.config

@@ -31,7 +31,7 @@ class WhichApplication(dg.Config):
     restart: bool = Field(default=False, description="Stop its remaining processes first.")
 
 
-class History(dg.Config):
+class WhichRuns(dg.Config):
     days: int = Field(
         default=14, ge=1, description="Delete finished runs that are older than this many days."
     )
@@ -77,7 +77,7 @@ def halt(
 
 
 @dg.op
-def delete_old_runs(context: dg.OpExecutionContext, config: History) -> None:
+def delete_old_runs(context: dg.OpExecutionContext, config: WhichRuns) -> None:
     """Delete finished runs, oldest first, at most 1,000 a time.
 
     Asset events that the supervisor stored belong to no run; Dagster cannot delete those.
@@ -147,7 +147,7 @@ def _await_beats(
 
 def _reason(isthmus: Isthmus, app: Application, *, alive: bool) -> str:
     """Return why the application did not start, with the end of its log."""
-    log = isthmus.launcher().home.app(app.name) / "driver.log"
+    log = isthmus.launcher().state_directory.app(app.name) / "driver.log"
     what = f"its flows reported no status within {GATE_S:.0f} s" if alive else "its watcher exited"
     tail = log.read_bytes()[-LOG_TAIL_BYTES:].decode(errors="replace") if log.exists() else ""
     return f"starting application {app.name}: {what}. The end of {log}:\n{tail}"

@@ -15,12 +15,12 @@ import dagster as dg
 from orchestration.dagster.assets import stream_key
 from replication.model import FlowState
 from replication.supervision.flow_figures import CounterSample
-from replication.supervision.partition_states import as_wanted, by_state
+from replication.supervision.partition_states import by_state, needing_no_action
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from orchestration.dagster.reports import Report
+    from orchestration.dagster.reports import FlowReport
     from orchestration.flows.observation.flow_look import FlowLook
 from orchestration.dagster.check_results import (
     BATCH_CHECK,
@@ -41,7 +41,7 @@ from orchestration.dagster.report_metadata import metadata_of
 SAMPLE_MS = 300_000
 CHECKED_MS = 1_800_000  # the freshness policy of ``assets`` waits for longer
 _COPYING = {FlowState.RUNNING, FlowState.DEGRADED}  # else the records are an earlier driver's
-_TOLD_BY_TARGET = {VERIFIED_CHECK, BATCH_CHECK}  # what they are about is stored there
+_STORED_ON_TARGET = {VERIFIED_CHECK, BATCH_CHECK}  # what they are about is stored there
 _FIELDS = {  # of ``LastReported``, by check
     LAG_CHECK: "in_time",
     RPO_CHECK: "recoverable",
@@ -87,7 +87,7 @@ class LastReported:
         return stored if self.halted else {k: v for k, v in stored.items() if k != "halted"}
 
 
-def events_of(report: Report, last: LastReported) -> tuple[list[Event], LastReported]:
+def events_of(report: FlowReport, last: LastReported) -> tuple[list[Event], LastReported]:
     """Return the events to store now, in order, and what is reported by then.
 
     Checks come after the materialization: the UI hides a check that is older than its asset.
@@ -116,7 +116,7 @@ def events_of(report: Report, last: LastReported) -> tuple[list[Event], LastRepo
     return [*events, *(evaluation(report, each) for each in checks)], now
 
 
-def _moves(report: Report, last: LastReported) -> bool:
+def _moves(report: FlowReport, last: LastReported) -> bool:
     """Whether the stream is materialized: its target is up to date, or records are copied to it."""
     look = report.look
     if look.flow.is_batch or look.health.state not in _COPYING:
@@ -126,13 +126,13 @@ def _moves(report: Report, last: LastReported) -> bool:
     return (more or current) and look.seen.now_ms - last.moved_ms >= CHECKED_MS
 
 
-def _known_checks(report: Report) -> list[str]:
+def _known_checks(report: FlowReport) -> list[str]:
     """Return the checks of the flow that its clusters' answers decide."""
     is_silent = report.look.seen.target_silence is not None
-    return [e for e in checks_of(report.look.flow) if not (is_silent and e in _TOLD_BY_TARGET)]
+    return [e for e in checks_of(report.look.flow) if not (is_silent and e in _STORED_ON_TARGET)]
 
 
-def _verdicts(report: Report) -> dict[str, Any]:
+def _verdicts(report: FlowReport) -> dict[str, Any]:
     """Return what the checks say now, by their field of what is reported."""
     return {_FIELDS[each]: check_verdict(report, each)[0] for each in _known_checks(report)}
 
@@ -150,6 +150,6 @@ def _health(reported: LastReported) -> tuple[str, bool | None, str]:
 
 def _halted(look: FlowLook) -> str:
     """Return the states of topics that are not copied, each with a few: no number that grows."""
-    wanted = as_wanted(look.flow.policies)
-    bad = {(each.topic, str(each.state)) for each in look.anchors if each.state not in wanted}
+    no_action = needing_no_action(look.flow.policies)
+    bad = {(each.topic, str(each.state)) for each in look.anchors if each.state not in no_action}
     return by_state(sorted(bad))

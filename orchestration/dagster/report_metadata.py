@@ -12,7 +12,7 @@ from replication.model import PartitionState
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from orchestration.dagster.reports import Report
+    from orchestration.dagster.reports import FlowReport
     from replication.state import AbsentTopic, Anchor, FlowStatus
     from replication.supervision.recovery_point import RecoveryPoint
 
@@ -43,7 +43,7 @@ _GROUP_SCHEMA = dg.TableSchema(
 )
 
 
-def figures_of(report: Report) -> dict[str, str | int | float]:
+def figures_of(report: FlowReport) -> dict[str, str | int | float]:
     figures: dict[str, str | int | float] = {}
     if report.lag.seconds is not None:
         figures |= {"lag in records": report.lag.records, "lag in seconds": report.lag.seconds}
@@ -69,7 +69,7 @@ def _missing(point: RecoveryPoint) -> dict[str, str | int | float]:
     return found
 
 
-def metadata_of(report: Report) -> dict[str, Any]:
+def metadata_of(report: FlowReport) -> dict[str, Any]:
     health, status = report.look.health, report.look.seen.status
     facts = {
         "state": str(health.state),  # Dagster stores plain strings only, no members of an enum
@@ -126,7 +126,7 @@ def _listed_absent(absent: tuple[AbsentTopic, ...]) -> str:
     return "; ".join([*shown, *more])
 
 
-def _table(report: Report) -> dg.TableMetadataValue:
+def _table(report: FlowReport) -> dg.TableMetadataValue:
     anchors = report.look.anchors
     topics = _worst_topics(report)[:TABLE_ROWS]
     records = []
@@ -147,7 +147,7 @@ def _table(report: Report) -> dg.TableMetadataValue:
     return dg.MetadataValue.table(records, _SCHEMA)
 
 
-def _worst_topics(report: Report) -> list[str]:
+def _worst_topics(report: FlowReport) -> list[str]:
     """Return all topics: those that are not copied, then those that are the furthest behind."""
     behind: dict[str, tuple[bool, float, int]] = {}
     for each in report.look.anchors:

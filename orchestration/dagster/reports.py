@@ -12,11 +12,11 @@ from replication.supervision.recovery_point import RecoveryPoint, evaluate_slo
 
 if TYPE_CHECKING:
     from orchestration.flows.observation.flow_look import FlowLook
-    from replication.adapters.followed_file import Reading
+    from replication.adapters.followed_file import FileInForce
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class FlowReport:
     """The figures of one look at a flow."""
 
     look: FlowLook
@@ -42,8 +42,8 @@ class Report:
 
 
 def build_report(
-    look: FlowLook, lag: FlowLag, before: CounterSample, reading: Reading | None = None
-) -> Report:
+    look: FlowLook, lag: FlowLag, before: CounterSample, reading: FileInForce | None = None
+) -> FlowReport:
     """Return the report of a look; ``before`` are the counters of the previous one.
 
     ``reading``: of the file now.
@@ -61,4 +61,4 @@ def build_report(
         loss = evaluate_slo(point, lag, look.flow.rpo_slo, look.up_s, look.silence)
     speed = rate(before if before.at_ms else None, counters)
     followed = (True, "") if reading is None else look.follows(reading)
-    return Report(look, lag, verdict, point, loss, speed, counters, followed)
+    return FlowReport(look, lag, verdict, point, loss, speed, counters, followed)

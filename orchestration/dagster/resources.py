@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
-from orchestration.flows.clusters import KafkaClusters
+from orchestration.flows.kafka_clients import KafkaClusters
 from orchestration.flows.observation.flow_reader import look_here
 from orchestration.flows.observation.lag_watch import LagWatch
 from orchestration.flows.observation.time_limit import in_time
-from orchestration.services.home import Home
 from orchestration.services.launcher import Launcher
+from orchestration.services.state_directory import StateDirectory
 from replication.adapters.followed_file import FollowedFile
 from replication.client.cluster_ids import FlowClusters
 from replication.supervision.driver_supervision import applications
@@ -23,9 +23,9 @@ from replication.supervision.driver_supervision import applications
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from orchestration.flows.observation.clients import Clusters
+    from orchestration.flows.observation.clients import ClusterClients
     from orchestration.flows.observation.flow_look import FlowLook
-    from replication.adapters.followed_file import Reading
+    from replication.adapters.followed_file import FileInForce
     from replication.client.admin import Clients
     from replication.settings.config import Config
     from replication.settings.flow_settings import Flow
@@ -39,7 +39,7 @@ LOOK_S = (
 
 
 @cache
-def _clusters() -> Clusters:
+def _clusters() -> ClusterClients:
     return KafkaClusters()
 
 
@@ -74,11 +74,11 @@ class Isthmus:
         """Return the settings in force: the file's, or those before a broken edit."""
         return self.reading().config
 
-    def reading(self) -> Reading:
+    def reading(self) -> FileInForce:
         """Look at the file again, so that an edit applies. Raises ConfigError: it never could."""
         return followed_file(Path(self.config_path), Path(self.home_path)).look()
 
-    def clusters(self) -> Clusters:
+    def clusters(self) -> ClusterClients:
         """Return the clients, which are kept as long as this process."""
         return _clusters()
 
@@ -99,7 +99,7 @@ class Isthmus:
         return KafkaClients(known=known)
 
     def launcher(self) -> Launcher:
-        return Launcher(Home(Path(self.home_path)), Path(self.config_path))
+        return Launcher(StateDirectory(Path(self.home_path)), Path(self.config_path))
 
     def lag(self, look: FlowLook) -> FlowLag:
         return _lag_watch().lag(look)

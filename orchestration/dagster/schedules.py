@@ -63,9 +63,9 @@ def _drills(flow: Flow, job: dg.JobDefinition) -> dg.ScheduleDefinition:
         default_status=dg.DefaultScheduleStatus.RUNNING,
     )
     def drills() -> dg.RunRequest:
-        wanted = {"action": DrillAction.CARRY_OUT.name}
+        config = {"action": DrillAction.CARRY_OUT.name}
         return dg.RunRequest(
-            partition_key=flow.name, run_config={"ops": {"practise": {"config": wanted}}}
+            partition_key=flow.name, run_config={"ops": {"practise": {"config": config}}}
         )
 
     return drills

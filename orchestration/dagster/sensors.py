@@ -13,25 +13,25 @@ from orchestration.dagster.assets import configuration_metadata, stream_key, top
 from orchestration.dagster.background_tasks.task_list import DRIVER_TASKS
 from orchestration.dagster.jobs import APPLICATION_TAG, launch_flow, stop_application
 from orchestration.dagster.lineage import named_topics
-from orchestration.dagster.observations.flow_events import FlowMemory, Known, flow_events
-from orchestration.dagster.observations.topics import Requests, refreshing
+from orchestration.dagster.observations.flow_events import FlowAssets, ReportedFlow, flow_events
+from orchestration.dagster.observations.topic_events import Requests, refreshing
 from orchestration.dagster.report_events import Event, LastReported, events_of
-from orchestration.dagster.reports import Report, build_report
+from orchestration.dagster.reports import FlowReport, build_report
 from orchestration.dagster.resources import Isthmus, IsthmusResource
 from orchestration.flows.observation.clients import Processes
-from orchestration.flows.observation.clock import now_ms
 from orchestration.flows.observation.flow_look import FlowLook
 from orchestration.services.asset_names import slug
 from orchestration.services.launcher import Launcher
-from replication.adapters.followed_file import Reading
+from replication.adapters.followed_file import FileInForce
+from replication.clock import now_ms
 from replication.settings.config import Config
 from replication.supervision.driver_supervision import (
     Application,
     Decision,
     Launch,
-    Memory,
     Observed,
     Stop,
+    SupervisionMemory,
     applications,
     decide,
 )
@@ -156,23 +156,23 @@ def supervise(
     )
 
 
-def _parse(cursor: str | None) -> tuple[dict[str, LastReported], Memory]:
+def _parse(cursor: str | None) -> tuple[dict[str, LastReported], SupervisionMemory]:
     """Read the cursor; an unreadable one counts as empty."""
     try:
         stored = json.loads(cursor or "{}")
         reported = {name: LastReported.parse(each) for name, each in stored.get("told", {}).items()}
-        return reported, Memory.parse(stored.get("memory"), now_ms())
+        return reported, SupervisionMemory.parse(stored.get("memory"), now_ms())
     except (ValueError, TypeError, KeyError, AttributeError):
-        return {}, Memory.parse(None, now_ms())
+        return {}, SupervisionMemory.parse(None, now_ms())
 
 
-def _parse_memories(cursor: str | None) -> dict[str, FlowMemory]:
+def _parse_memories(cursor: str | None) -> dict[str, ReportedFlow]:
     """Read what was observed beside the streams; unreadable entries count as empty."""
     found = {}
     with contextlib.suppress(ValueError, AttributeError):
         for name, stored in json.loads(cursor or "{}").get("observed", {}).items():
             with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError):
-                found[name] = FlowMemory.parse(stored)
+                found[name] = ReportedFlow.parse(stored)
     return found
 
 
@@ -184,14 +184,14 @@ def _known(cursor: str | None, name: str, default: str) -> str:
         return default
 
 
-def _edits(reading: Reading) -> list[Event]:
+def _edits(reading: FileInForce) -> list[Event]:
     """Return what an edit of the file changed, or what is wrong with it, on each flow's stream."""
-    told = reading.problem or "\n".join(reading.changes) or "as it was before"
+    reason = reading.problem or "\n".join(reading.changes) or "as it was before"
     what = "the edited file is not in force" if reading.problem else "the file was edited"
     return [
         dg.AssetObservation(
             stream_key(each.name),
-            description=f"{what}: {told}",
+            description=f"{what}: {reason}",
             metadata=configuration_metadata(each, reading.config.warnings),
         )
         for each in reading.config.flows
@@ -229,7 +229,7 @@ def _observe(
 
 
 def _events(
-    reports: list[Report], reported: Mapping[str, LastReported]
+    reports: list[FlowReport], reported: Mapping[str, LastReported]
 ) -> tuple[list[Event], dict[str, LastReported]]:
     """Return all events, and what is reported by then. A flow not seen keeps its entry."""
     events: list[Event] = []
@@ -242,21 +242,21 @@ def _events(
 
 
 def _observations(
-    reports: list[Report],
+    reports: list[FlowReport],
     config: Config,
-    before: Mapping[str, FlowMemory],
+    before: Mapping[str, ReportedFlow],
     partitions: Partitions,
-) -> tuple[list[Event], Requests, dict[str, FlowMemory]]:
+) -> tuple[list[Event], Requests, dict[str, ReportedFlow]]:
     """Return the events about topics and tasks, and what is known then. Flows not seen keep it."""
     events: list[Event] = []
     requests: Requests = []
     now = dict(before)
     for report in reports:
-        now.setdefault(report.look.flow.name, FlowMemory())
+        now.setdefault(report.look.flow.name, ReportedFlow())
     turn = refreshing({name: each.topics for name, each in now.items()}, now_ms())
     for report in reports:
         flow = report.look.flow
-        known = Known(
+        known = FlowAssets(
             partitions(topic_partitions(flow.name).name or ""),
             named_topics(flow, config.clusters),
             DRIVER_TASKS,
@@ -289,7 +289,7 @@ def _as_tag(reason: str) -> str:
     return "".join(each if each.isalnum() else "_" for each in reason)[:63].strip("_")
 
 
-def _status_line(reports: list[Report], decisions: tuple[Decision, ...]) -> str:
+def _status_line(reports: list[FlowReport], decisions: tuple[Decision, ...]) -> str:
     """Return the text on the sensor's page for a tick that launched nothing."""
     lines = [each.line for each in reports]
     lines += [f"application {each.app.name}: {each.reason}" for each in decisions]

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import structlog
 import typer
 
-from orchestration.demo.shop_events import KINDS, Event, ShopEvents
+from orchestration.demo.shop_events import KINDS, ShopEvent, ShopEvents
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.auth.client_config import to_librdkafka
-from replication.adapters.topics.record_writer import Record, RecordWriter
+from replication.adapters.topics.record_writer import RecordToProduce, RecordWriter
 from replication.config.file.properties import decode, parse_properties
 from replication.errors import ClusterRejected, ReplicationError
 from replication.planning.apply import apply_actions
-from replication.planning.topics import CreateTopic, DesiredTopic, TargetTopics, plan_topics
+from replication.planning.topic_plan import CreateTopic, DesiredTopic, TargetTopics, plan_topics
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -48,7 +48,7 @@ class Load:
     seed: int
     origin: str
 
-    def events(self) -> Iterator[tuple[Event, int]]:
+    def events(self) -> Iterator[tuple[ShopEvent, int]]:
         """Yield the records in order, each with its partition."""
         chance = random.Random(self.seed)  # noqa: S311 - no secret, repeatable on purpose
         values = [_text(chance, chance.choice(_SIZES)) for _ in range(500)]
@@ -60,7 +60,7 @@ class Load:
             headers += [origin] if key is None else []
             topic, rest = number % len(self.topics), number // len(self.topics)
             yield (
-                Event(self.topics[topic], key, chance.choice(values), tuple(headers)),
+                ShopEvent(self.topics[topic], key, chance.choice(values), tuple(headers)),
                 rest % self.partitions,
             )
 
@@ -111,7 +111,7 @@ class EventProducer:
 
     def _send_one(self) -> bool:
         event = self._events.next_event(time.time_ns() // 1_000_000)
-        record = Record(event.key, event.value, event.headers)
+        record = RecordToProduce(event.key, event.value, event.headers)
         sent = self._writers[event.topic].send(event.topic, record)
         self.sent += sent
         return sent
@@ -171,8 +171,8 @@ def _java_properties(file: Path) -> dict[str, str]:
     return {each.key: each.value for each in parse_properties(decode(file.read_bytes()))}
 
 
-def _send(writer: RecordWriter, event: Event, partition: int) -> None:
-    record = Record(event.key, event.value, event.headers, partition)
+def _send(writer: RecordWriter, event: ShopEvent, partition: int) -> None:
+    record = RecordToProduce(event.key, event.value, event.headers, partition)
     while not writer.send(event.topic, record):
         writer.wait(0.1)
 

@@ -18,7 +18,7 @@ from orchestration.demo.scenarios import scenario
 from orchestration.demo.smoke import PARTITIONS, TOPICS, Smoke
 from orchestration.demo.smoke_verdict import compare_all
 from orchestration.failback.failback import Failback
-from orchestration.flows.clusters import KafkaClusters, read_config
+from orchestration.flows.kafka_clients import KafkaClusters, read_config
 from orchestration.recovery.failover import Failover
 from orchestration.recovery.flow_operation import Kind, opened
 from replication.adapters.topics.record_reader import RecordReader
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from orchestration.demo.smoke import Views
-    from orchestration.demo.smoke_verdict import Verdict
-    from orchestration.failback.report import FailbackReport
-    from orchestration.recovery.report import FailoverReport
+    from orchestration.demo.smoke_verdict import SmokeVerdict
+    from orchestration.failback.failback_report import FailbackReport
+    from orchestration.recovery.failover_report import FailoverReport
 
     Positions = Mapping[TopicPartition, Committed]
     First = tuple[bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...]]
@@ -150,7 +150,7 @@ class FailoverRound(Smoke):
 
         self._wait(copied, "copying the rest", _LIMIT_S)
 
-    def compare(self) -> Verdict:
+    def compare(self) -> SmokeVerdict:
         """Compare every record of either side on both."""
         clients = {name: self._client(name) for name in self.scenario.clusters}
         written = {HERE: self._here, THERE: self._there}

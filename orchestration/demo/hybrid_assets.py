@@ -9,8 +9,8 @@ from __future__ import annotations
 import dagster as dg
 
 from orchestration.demo.enriched_files import EnrichedFiles
-from orchestration.flows.clusters import read_config
-from orchestration.services.home import config_file, home
+from orchestration.flows.kafka_clients import read_config
+from orchestration.services.state_directory import config_file, state_directory
 
 _TOPIC = "orders"
 
@@ -26,7 +26,7 @@ def enriched_orders() -> dg.MaterializeResult[None]:
     """Export the orders that came since the last run, by a bounded Spark job."""
     config = read_config(config_file())
     flow = config.flow("central->analytics")
-    files = EnrichedFiles(config, flow, {_TOPIC}, home().root / "hybrid" / _TOPIC)
+    files = EnrichedFiles(config, flow, {_TOPIC}, state_directory().root / "hybrid" / _TOPIC)
     ranges = files.export()
     records = sum(end - start for start, end in ranges.values())
     spans = {str(each): f"{start} to {end - 1}" for each, (start, end) in sorted(ranges.items())}

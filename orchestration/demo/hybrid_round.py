@@ -16,8 +16,8 @@ import pyarrow.dataset as ds
 
 from orchestration.demo.enriched_files import EnrichedFiles
 from orchestration.demo.smoke import PARTITIONS, TOPICS, Smoke
-from orchestration.demo.smoke_verdict import Verdict, compare_all
-from orchestration.flows.clusters import read_config
+from orchestration.demo.smoke_verdict import SmokeVerdict, compare_all
+from orchestration.flows.kafka_clients import read_config
 from replication.adapters.topics.record_reader import RecordReader
 from replication.model import TopicPartition
 
@@ -34,7 +34,7 @@ _MARK = b"enriched "
 class HybridRound(Smoke):
     """One run, in its own state directory."""
 
-    def compare(self) -> Verdict:
+    def compare(self) -> SmokeVerdict:
         """Compare the merged topics, the enriched ones, and the files; add up the differences."""
         sites = tuple(each for each in self.scenario.clusters if each != "analytics")
         links = tuple(each for each in self.scenario.links if each.target == "central")
@@ -47,7 +47,7 @@ class HybridRound(Smoke):
             source, target = self._contents("central", where), self._contents("analytics", where)
             enriched += differences([_enriched(each) for each in source], target)
             exported += differences(target, files.get(where, []))
-        return Verdict(
+        return SmokeVerdict(
             merged.records,
             merged.lost + enriched["lost"] + exported["lost"],
             merged.repeated + enriched["repeated"] + exported["repeated"],

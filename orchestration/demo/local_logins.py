@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from orchestration.flows.clusters import read_config
+from orchestration.flows.kafka_clients import read_config
 from replication.adapters.local_secured.secret_file import PROVIDERS
 from replication.adapters.local_secured.secured_cluster import USER, SecuredCluster
 from replication.recovery.drill_acls import needed_with_drills

@@ -38,7 +38,7 @@ class Link(NamedTuple):
     target: str
 
 
-class Copy(NamedTuple):
+class ExpectedCopy(NamedTuple):
     """Records that are produced to ``origin`` must be copied to ``cluster``."""
 
     origin: str
@@ -79,14 +79,14 @@ class Scenario:
         lines += [f"replication.policy.class = {_KEEP_NAMES}"] if self.keeps_names else []
         return "\n".join([*lines, *self.settings, "replication.factor = 1", ""])
 
-    def copies(self) -> Iterator[Copy]:
+    def copies(self) -> Iterator[ExpectedCopy]:
         """Yield the copies that must exist at the end: each origin with each cluster it reaches."""
         for writer in self.writers:
             for cluster in self.clusters:
                 if cluster != writer and cluster in self._reached_from(writer):
-                    yield Copy(writer, cluster)
+                    yield ExpectedCopy(writer, cluster)
 
-    def topic_at(self, copy: Copy, topic: str) -> str:
+    def topic_at(self, copy: ExpectedCopy, topic: str) -> str:
         """Return the name of ``topic`` on the cluster of its copy."""
         return topic if self.keeps_names else f"{copy.origin}.{topic}"
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-class Event(NamedTuple):
+class ShopEvent(NamedTuple):
     """One record to produce."""
 
     topic: str
@@ -22,18 +22,18 @@ class Event(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ShopTopic:
     """A topic of the shop."""
 
     weight: int  # share of all events, in percent
     compression: str
 
 
-KINDS: Mapping[str, Kind] = {
-    "clicks": Kind(60, "snappy"),
-    "orders": Kind(20, "lz4"),
-    "payments": Kind(15, "zstd"),
-    "customers": Kind(5, "gzip"),
+KINDS: Mapping[str, ShopTopic] = {
+    "clicks": ShopTopic(60, "snappy"),
+    "orders": ShopTopic(20, "lz4"),
+    "payments": ShopTopic(15, "zstd"),
+    "customers": ShopTopic(5, "gzip"),
 }
 _PAGES = ("/", "/search", "/cart", "/checkout", "/product", "/account", "/help")
 _GOODS = ("lamp", "desk", "chair", "shelf", "rug", "sofa", "mirror", "vase", "clock", "bed")
@@ -49,7 +49,7 @@ class ShopEvents:
         self._open_orders: deque[dict[str, Any]] = deque(maxlen=1_000)
         self._orders = 0
 
-    def next_event(self, now_ms: int) -> Event:
+    def next_event(self, now_ms: int) -> ShopEvent:
         """Return the next event."""
         weights = [kind.weight for kind in KINDS.values()]
         topic = self._chance.choices(list(KINDS), weights)[0]
@@ -62,12 +62,12 @@ class ShopEvents:
                 return self._customer(now_ms)
         return self._order(now_ms)
 
-    def _click(self, now_ms: int) -> Event:
+    def _click(self, now_ms: int) -> ShopEvent:
         value = {"page": self._chance.choice(_PAGES), "at": now_ms, "session": self._hex(8)}
         known = self._chance.random() < 0.7
-        return Event("clicks", self._customer_key() if known else None, _json(value), ())
+        return ShopEvent("clicks", self._customer_key() if known else None, _json(value), ())
 
-    def _order(self, now_ms: int) -> Event:
+    def _order(self, now_ms: int) -> ShopEvent:
         self._orders += 1
         items = [
             (self._chance.choice(_GOODS), self._chance.randint(1, 4), self._chance.randint(5, 900))
@@ -84,20 +84,22 @@ class ShopEvents:
                 "items": [dict(zip(_ITEM, each, strict=True)) for each in items],
             }
         )
-        return Event("orders", order["order"].encode(), value, self._headers("order.placed"))
+        return ShopEvent("orders", order["order"].encode(), value, self._headers("order.placed"))
 
-    def _payment(self, now_ms: int) -> Event:
+    def _payment(self, now_ms: int) -> ShopEvent:
         order = self._open_orders.popleft()
         method = self._chance.choice(("card", "invoice", "transfer"))
         value = _json({**order, "at": now_ms, "method": method, "signature": self._hex(64)})
-        return Event("payments", order["order"].encode(), value, self._headers("payment.settled"))
+        return ShopEvent(
+            "payments", order["order"].encode(), value, self._headers("payment.settled")
+        )
 
-    def _customer(self, now_ms: int) -> Event:
+    def _customer(self, now_ms: int) -> ShopEvent:
         key = self._customer_key()
         if self._chance.random() < 0.02:
-            return Event("customers", key, None, self._headers("customer.forgotten"))
+            return ShopEvent("customers", key, None, self._headers("customer.forgotten"))
         value = {"town": self._chance.choice(_TOWNS), "since": now_ms, "note": self._hex(100)}
-        return Event("customers", key, _json(value), self._headers("customer.changed"))
+        return ShopEvent("customers", key, _json(value), self._headers("customer.changed"))
 
     def _customer_key(self) -> bytes:
         return b"c-%05d" % self._chance.randrange(20_000)

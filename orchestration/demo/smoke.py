@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from orchestration.demo.demo_clusters import Demo
 from orchestration.demo.event_producer import Load, create_topics, write
 from orchestration.demo.smoke_verdict import compare_all
-from orchestration.flows.clusters import read_config
+from orchestration.flows.kafka_clients import read_config
 from orchestration.flows.status_view import StatusView
-from orchestration.services.home import Home
 from orchestration.services.launcher import Launcher
-from orchestration.services.local_session import Session
+from orchestration.services.local_session import LocalSession
+from orchestration.services.state_directory import StateDirectory
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.local.process_tree import below, kill
 from replication.errors import EnvironmentProblem
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from orchestration.demo.scenarios import Scenario
-    from orchestration.demo.smoke_verdict import Verdict
+    from orchestration.demo.smoke_verdict import SmokeVerdict
     from orchestration.flows.status_view import FlowView
     from replication.adapters.auth.client_settings import ClientSettings
     from replication.supervision.driver_supervision import Application
@@ -51,7 +51,7 @@ class Smoke:
     scenario: Scenario
     records: int  # written, all clusters together
     staged: Demo = field(init=False)
-    session: Session = field(init=False)
+    session: LocalSession = field(init=False)
     view: StatusView = field(init=False)
     back_s: float = 0.0  # from the driver's kill until the next one has copied records
     _killed_at: float = 0.0
@@ -73,8 +73,8 @@ class Smoke:
     def start_flows(self) -> None:
         """Start Dagster and the flows; return when every flow runs."""
         config = read_config(self.staged.config)
-        launcher = Launcher(Home(self.root), self.staged.config)
-        self.session = Session(launcher, applications(config), ui=False)
+        launcher = Launcher(StateDirectory(self.root), self.staged.config)
+        self.session = LocalSession(launcher, applications(config), ui=False)
         self.view = StatusView(config, launcher)
         self.session.start()
         self._wait(
@@ -148,7 +148,7 @@ class Smoke:
         source = view.name.partition("->")[0]
         return all((reached.get(each) or 0) >= end for each, end in ends[source].items())
 
-    def compare(self) -> Verdict:
+    def compare(self) -> SmokeVerdict:
         """Compare every record everywhere, the targets read uncommitted."""
         clients = {name: self._client(name) for name in self.scenario.clusters}
         return compare_all(self.scenario, clients, TOPICS, self.written)

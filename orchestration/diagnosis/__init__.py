@@ -7,9 +7,9 @@
 ``diagnosis``: Asks machine and clusters, and puts all findings together
 ``finding``: One finding of a diagnosis: its level, where it is, what is, and what to do
 ``machine``: Judges this machine: Java, Spark, the state directory
-``plans``: What the plan of a target says about topics that cannot be copied
-``rights``: Judges what our users may do on the clusters, against the duties of the flows
-``topics``: Compares topics with their copies: record sizes, timestamps, retention
+``plan_findings``: What the plan of a target says about topics that cannot be copied
+``rights``: Judges what our users may do on the clusters, against what the flows have to do
+``topic_checks``: Compares topics with their copies: record sizes, timestamps, retention
 
 Only ``diagnosis``, ``copied_topics`` and ``machine`` ask anything; nothing is written to a cluster.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from orchestration.diagnosis.finding import Finding, Level, some
+from orchestration.diagnosis.finding import DiagnosisFinding, FindingLevel, some
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 OLDEST: Version = (3, 1)  # the first with fetch by topic id (KIP-516), which the engine needs
 FEW_BROKERS = 3
 LITTLE, VERY_LITTLE = 0.10, 0.03  # of a disk that is free
-APART_MS, FAR_APART_MS = 2_000, 60_000  # of two clocks
+CLOCK_SKEW_MS, LARGE_CLOCK_SKEW_MS = 2_000, 60_000  # of two clocks
 _QUOTAS = {
     "consumer_byte_rate": "limits how fast records are read",
     "producer_byte_rate": "limits how fast records are written",
@@ -38,7 +38,9 @@ class Use:
         return f"cluster {self.cluster}"
 
 
-def judge_cluster(use: Use, facts: ClusterFacts, versions: Iterable[Version]) -> Iterator[Finding]:
+def judge_cluster(
+    use: Use, facts: ClusterFacts, versions: Iterable[Version]
+) -> Iterator[DiagnosisFinding]:
     """Yield findings about one cluster; ``versions`` of the brokers that were connected to."""
     yield from _versions(use.where, sorted(set(versions)))
     yield from _brokers(use, len(facts.brokers))
@@ -46,29 +48,33 @@ def judge_cluster(use: Use, facts: ClusterFacts, versions: Iterable[Version]) ->
     yield from _quotas(use, facts.quotas)
     yield from _clock(use.where, facts.clock_ahead_ms)
     for check, why in facts.unknown.items():
-        yield Finding(Level.NOTE, use.where, check, f"not known: {why}")
+        yield DiagnosisFinding(FindingLevel.NOTE, use.where, check, f"not known: {why}")
 
 
-def _versions(where: str, versions: list[Version]) -> Iterator[Finding]:
+def _versions(where: str, versions: list[Version]) -> Iterator[DiagnosisFinding]:
     if not versions:
         return
     named = some(".".join(map(str, each)) for each in versions)
     if versions[0] < OLDEST:
         least = ".".join(map(str, OLDEST))
         to_do = f"upgrade the brokers to {least} or newer"
-        yield Finding(Level.ERROR, where, "version", f"Kafka {named} is too old", to_do)
+        yield DiagnosisFinding(
+            FindingLevel.ERROR, where, "version", f"Kafka {named} is too old", to_do
+        )
     elif len(versions) > 1:
-        yield Finding(Level.NOTE, where, "version", f"brokers differ: Kafka {named}")
+        yield DiagnosisFinding(
+            FindingLevel.NOTE, where, "version", f"brokers differ: Kafka {named}"
+        )
     else:
-        yield Finding(Level.OK, where, "version", f"Kafka {named}")
+        yield DiagnosisFinding(FindingLevel.OK, where, "version", f"Kafka {named}")
 
 
-def _brokers(use: Use, count: int) -> Iterator[Finding]:
-    wanted = [(each.creation.replication_factor, each.name) for each in use.writes]
-    too_many = [(factor, flow) for factor, flow in wanted if factor > count]
+def _brokers(use: Use, count: int) -> Iterator[DiagnosisFinding]:
+    factors = [(each.creation.replication_factor, each.name) for each in use.writes]
+    too_many = [(factor, flow) for factor, flow in factors if factor > count]
     for factor, flow in too_many:
-        yield Finding(
-            Level.ERROR,
+        yield DiagnosisFinding(
+            FindingLevel.ERROR,
             use.where,
             "replication factor",
             f"{flow} creates topics with replication.factor = {factor}, and there are {count} "
@@ -76,50 +82,54 @@ def _brokers(use: Use, count: int) -> Iterator[Finding]:
             f"set replication.factor to {count} or less, or to -1 for the cluster's default; or "
             "add brokers",
         )
-    single = [flow for factor, flow in wanted if factor == 1 < count]
+    single = [flow for factor, flow in factors if factor == 1 < count]
     if single:
-        yield Finding(
-            Level.WARNING,
+        yield DiagnosisFinding(
+            FindingLevel.WARNING,
             use.where,
             "replication factor",
             f"{some(single)}: replication.factor = 1, so the loss of one broker loses copies",
             f"set replication.factor to {min(count, FEW_BROKERS)}",
         )
     if use.writes and count < FEW_BROKERS:
-        yield Finding(
-            Level.NOTE,
+        yield DiagnosisFinding(
+            FindingLevel.NOTE,
             use.where,
             "brokers",
             f"{count} broker(s): Isthmus' own topics get replication factor {count} instead of "
             f"{FEW_BROKERS}",
         )
     elif not too_many and not single:
-        yield Finding(Level.OK, use.where, "brokers", f"{count} brokers")
+        yield DiagnosisFinding(FindingLevel.OK, use.where, "brokers", f"{count} brokers")
 
 
-def _disks(use: Use, found: Iterable[LogDir]) -> Iterator[Finding]:
+def _disks(use: Use, found: Iterable[LogDir]) -> Iterator[DiagnosisFinding]:
     free: list[tuple[float, LogDir]] = []
     for each in found:
         if each.problem:
             what = f"broker {each.broker}: log directory {each.path} is offline: {each.problem}"
-            yield Finding(Level.ERROR, use.where, "disk", what, "replace the disk of this broker")
+            yield DiagnosisFinding(
+                FindingLevel.ERROR, use.where, "disk", what, "replace the disk of this broker"
+            )
         elif each.usable_bytes is not None and each.total_bytes:
             free.append((each.usable_bytes / each.total_bytes, each))
     if not free:
         return
     share, least = min(free, key=lambda each: each[0])
-    level = Level.OK
+    level = FindingLevel.OK
     if use.writes and share < LITTLE:
-        level = Level.ERROR if share < VERY_LITTLE else Level.WARNING
+        level = FindingLevel.ERROR if share < VERY_LITTLE else FindingLevel.WARNING
     what = (
         f"broker {least.broker}: {(least.usable_bytes or 0) / 1e9:,.1f} GB of "
         f"{(least.total_bytes or 0) / 1e9:,.1f} GB are free in {least.path}"
     )
     to_do = "free space, shorten retention or add brokers: a broker without space ends"
-    yield Finding(level, use.where, "disk", what, "" if level is Level.OK else to_do)
+    yield DiagnosisFinding(
+        level, use.where, "disk", what, "" if level is FindingLevel.OK else to_do
+    )
 
 
-def _quotas(use: Use, found: Iterable[Quota]) -> Iterator[Finding]:
+def _quotas(use: Use, found: Iterable[Quota]) -> Iterator[DiagnosisFinding]:
     for each in found:
         if not _concerns(each, use.users):
             continue
@@ -129,7 +139,7 @@ def _quotas(use: Use, found: Iterable[Quota]) -> Iterator[Finding]:
             shown = f"{value:g} %" if key == "request_percentage" else f"{value / 1e6:g} MB/s"
             whom = ", ".join(f"{kind} {name or '(default)'}" for kind, name in each.entity)
             what = f"quota {key} = {shown} a broker for {whom} {effect}"
-            yield Finding(Level.NOTE, use.where, "quota", what)
+            yield DiagnosisFinding(FindingLevel.NOTE, use.where, "quota", what)
 
 
 def _concerns(quota: Quota, users: frozenset[str]) -> bool:
@@ -150,15 +160,15 @@ def _acts(key: str, use: Use) -> bool:
     return key != "consumer_byte_rate" or bool(use.reads)
 
 
-def _clock(where: str, ahead_ms: int | None) -> Iterator[Finding]:
+def _clock(where: str, ahead_ms: int | None) -> Iterator[DiagnosisFinding]:
     if ahead_ms is None:
         return
-    apart = abs(ahead_ms)
+    skew_ms = abs(ahead_ms)
     direction = "ahead of" if ahead_ms > 0 else "behind"
-    what = f"the controller's clock is {apart / 1000:.1f} s {direction} this machine's"
-    if apart < APART_MS:
-        yield Finding(Level.OK, where, "clock", what)
+    what = f"the controller's clock is {skew_ms / 1000:.1f} s {direction} this machine's"
+    if skew_ms < CLOCK_SKEW_MS:
+        yield DiagnosisFinding(FindingLevel.OK, where, "clock", what)
         return
-    level = Level.ERROR if apart >= FAR_APART_MS else Level.WARNING
+    level = FindingLevel.ERROR if skew_ms >= LARGE_CLOCK_SKEW_MS else FindingLevel.WARNING
     to_do = "set both by NTP: lag and retention are computed from timestamps"
-    yield Finding(level, where, "clock", what, to_do)
+    yield DiagnosisFinding(level, where, "clock", what, to_do)

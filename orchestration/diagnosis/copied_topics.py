@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from orchestration.diagnosis.topics import BROKER_NAMES, RETENTION, CopiedTopic
-from orchestration.flows.clusters import KafkaClusters
+from orchestration.diagnosis.topic_checks import BROKER_NAMES, RETENTION, CopiedTopic
+from orchestration.flows.kafka_clients import KafkaClusters
 from orchestration.flows.observation.flow_reader import look_at
 from replication.adapters.probes.cluster_probe import ClusterProbe
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from replication.client.admin import Cluster
-    from replication.client.cluster_facts import Times
+    from replication.client.admin import ClusterAdmin
+    from replication.client.cluster_facts import RecordTimes
     from replication.model import TopicPartition
     from replication.planning.planner import TargetPlan
     from replication.planning.source_snapshot import SourceSnapshot
@@ -24,13 +24,13 @@ _HOURS = "log.retention.hours"  # where the brokers' log.retention.ms is not set
 
 
 def copied_topics(
-    plan: TargetPlan, source: SourceSnapshot, target: Cluster
+    plan: TargetPlan, source: SourceSnapshot, target: ClusterAdmin
 ) -> tuple[CopiedTopic, ...]:
     """Return the topics of one flow of a plan, with what is known of them and of their copies.
 
     Raises ClusterUnavailable or ClusterRejected.
     """
-    found = _Known(
+    found = _CopyFacts(
         plan,
         source,
         broker_defaults(target),
@@ -41,13 +41,13 @@ def copied_topics(
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _CopyFacts:
     """What was read for one flow; ``behind``: age of the oldest record to copy, in s, by topic."""
 
     plan: TargetPlan
     source: SourceSnapshot
     defaults: Mapping[str, str]
-    times: Mapping[TopicPartition, Times]
+    times: Mapping[TopicPartition, RecordTimes]
     behind: Mapping[str, float]
 
     def topic(self, topic: str) -> CopiedTopic:
@@ -73,7 +73,7 @@ class _Known:
         return {**self.defaults, **(desired.configs if desired else {})}
 
 
-def broker_defaults(target: Cluster) -> dict[str, str]:
+def broker_defaults(target: ClusterAdmin) -> dict[str, str]:
     """Return what a topic has whose config is not set, as far as our user may see it."""
     found = {config: target.broker_default(name) for config, name in BROKER_NAMES.items()}
     if found[RETENTION] is None and (hours := target.broker_default(_HOURS)):
@@ -81,7 +81,7 @@ def broker_defaults(target: Cluster) -> dict[str, str]:
     return {config: value for config, value in found.items() if value is not None}
 
 
-def _times(flow: Flow, topics: Sequence[str]) -> Mapping[TopicPartition, Times]:
+def _times(flow: Flow, topics: Sequence[str]) -> Mapping[TopicPartition, RecordTimes]:
     with ClusterProbe(flow.clients.source_admin) as probe:
         return probe.times(topics)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,20 +9,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from orchestration.diagnosis.addresses import judge_addresses
 from orchestration.diagnosis.cluster import Use, judge_cluster
 from orchestration.diagnosis.copied_topics import copied_topics
-from orchestration.diagnosis.finding import Finding, Level
+from orchestration.diagnosis.finding import DiagnosisFinding, FindingLevel
 from orchestration.diagnosis.machine import judge_machine
-from orchestration.diagnosis.plans import judge_plan
+from orchestration.diagnosis.plan_findings import judge_plan
 from orchestration.diagnosis.rights import examples, judge_rights
-from orchestration.diagnosis.topics import judge_topics
+from orchestration.diagnosis.topic_checks import judge_topics
 from orchestration.flows.observation.time_limit import in_time
 from orchestration.flows.plans import target_plans
 from replication.adapters.auth.client_config import to_kafka_python, user_of
 from replication.adapters.clients import KafkaClients
 from replication.adapters.probes.address_probe import probe_address
 from replication.adapters.probes.cluster_probe import ClusterProbe
-from replication.client.cluster_facts import AddressFacts, Step
+from replication.client.cluster_facts import AddressFacts, ConnectionStep
+from replication.clock import now_ms
 from replication.errors import ClusterRejected, ConfigError, ReplicationError
-from replication.planning.topics import CreateTopic
+from replication.planning.topic_plan import CreateTopic
 from replication.recovery.drill_acls import needed_with_drills
 from replication.state import COMPACT, PRODUCERS_TOPIC, flow_topics
 
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from replication.client.admin import Cluster
-    from replication.client.cluster_facts import Grant
+    from replication.client.admin import ClusterAdmin
+    from replication.client.cluster_facts import GrantedOperations
     from replication.planning.planner import TargetPlan
     from replication.planning.required_acls import RequiredAcl
     from replication.planning.source_snapshot import SourceSnapshot
@@ -43,7 +43,7 @@ MOST_ADDRESSES = 50  # of brokers, that are connected to one by one
 _CONNECTION = ("bootstrap.", "security.", "sasl.", "ssl.")
 
 
-class Login(NamedTuple):
+class ClusterLogin(NamedTuple):
     """One way in which flows connect to a cluster."""
 
     cluster: str
@@ -59,7 +59,7 @@ class Diagnosis:
     tell: Callable[[str], object] = lambda _: None
     _answering: set[str] = field(default_factory=set)
 
-    def findings(self) -> Iterator[Finding]:
+    def findings(self) -> Iterator[DiagnosisFinding]:
         """Yield all findings. Nothing is written to a cluster."""
         self.tell("this machine")
         yield from judge_machine(self.state_directory)
@@ -77,7 +77,7 @@ class Diagnosis:
 
     # -- connections -------------------------------------------------------------------------
 
-    def _connections(self, logins: Sequence[Login]) -> Iterator[Finding]:
+    def _connections(self, logins: Sequence[ClusterLogin]) -> Iterator[DiagnosisFinding]:
         """Yield findings about the bootstrap addresses, by each login that flows use."""
         for each in logins:
             self.tell(f"connections to {each.cluster}")
@@ -85,17 +85,19 @@ class Diagnosis:
             try:
                 config = to_kafka_python(each.properties)
             except ConfigError as error:
-                yield Finding(Level.ERROR, where, "settings", str(error), "correct the file")
+                yield DiagnosisFinding(
+                    FindingLevel.ERROR, where, "settings", str(error), "correct the file"
+                )
                 self._answering.discard(each.cluster)
                 return
             found = _probed(config["bootstrap_servers"], config)
-            yield from judge_addresses(where, found, _now_ms())
+            yield from judge_addresses(where, found, now_ms())
             if not any(one.failed is None for one in found):
                 self._answering.discard(each.cluster)
                 return
             self._answering.add(each.cluster)
 
-    def _cluster(self, use: Use, logins: Sequence[Login]) -> Iterator[Finding]:
+    def _cluster(self, use: Use, logins: Sequence[ClusterLogin]) -> Iterator[DiagnosisFinding]:
         """Yield findings about a cluster and its brokers."""
         self.tell(f"cluster {use.cluster}")
         login = next(each for each in logins if each.cluster == use.cluster)
@@ -103,17 +105,19 @@ class Diagnosis:
             with ClusterProbe(login.properties) as probe:
                 facts = probe.facts()
         except ReplicationError as error:
-            yield Finding(Level.ERROR, use.where, "connection", str(error), "see `isthmus status`")
+            yield DiagnosisFinding(
+                FindingLevel.ERROR, use.where, "connection", str(error), "see `isthmus status`"
+            )
             return
         config = to_kafka_python(login.properties)
         advertised = list(facts.brokers.values())[:MOST_ADDRESSES]
         found = _probed(advertised, config)
-        yield from judge_addresses(use.where, found, _now_ms(), advertised=True)
+        yield from judge_addresses(use.where, found, now_ms(), advertised=True)
         yield from judge_cluster(use, facts, (each.version for each in found if each.version))
 
     # -- flows -------------------------------------------------------------------------------
 
-    def _flows(self, flows: Sequence[str]) -> Iterator[Finding]:
+    def _flows(self, flows: Sequence[str]) -> Iterator[DiagnosisFinding]:
         self.tell("topics, configs and plans")
         plans = [plan for plan, _ in target_plans(self.config, flows)]
         for plan in plans:
@@ -127,7 +131,7 @@ class Diagnosis:
                 self.tell(f"records of {source.flow.name}")
                 yield from _copied(plan, source, clients.target(source.flow))
 
-    def _rights(self, plans: Sequence[TargetPlan]) -> Iterator[Finding]:
+    def _rights(self, plans: Sequence[TargetPlan]) -> Iterator[DiagnosisFinding]:
         topics: dict[tuple[str, str], set[str]] = defaultdict(set)
         for plan in plans:
             for each in plan.sources:
@@ -146,7 +150,7 @@ class Diagnosis:
             ]
             yield from judge_rights(needs, topics, self._granted(cluster, asked))
 
-    def _granted(self, cluster: str, asked: Sequence[Any]) -> Sequence[Grant]:
+    def _granted(self, cluster: str, asked: Sequence[Any]) -> Sequence[GrantedOperations]:
         login = next(each for each in _logins(self.config) if each.cluster == cluster)
         try:
             with ClusterProbe(login.properties) as probe:
@@ -154,7 +158,7 @@ class Diagnosis:
         except ReplicationError:
             return ()  # an older cluster: the plan has said what it refuses
 
-    def _creation(self, plan: TargetPlan, clients: KafkaClients) -> Iterator[Finding]:
+    def _creation(self, plan: TargetPlan, clients: KafkaClients) -> Iterator[DiagnosisFinding]:
         """Yield whether the target would let us create the topics that are missing."""
         if not plan.sources or plan.topics is None:
             return
@@ -170,26 +174,32 @@ class Diagnosis:
             yield from _would_create(plan.target, target, each)
 
 
-def _copied(plan: TargetPlan, source: SourceSnapshot, target: Cluster) -> Iterator[Finding]:
+def _copied(
+    plan: TargetPlan, source: SourceSnapshot, target: ClusterAdmin
+) -> Iterator[DiagnosisFinding]:
     flow = source.flow.name
     try:
         topics = copied_topics(plan, source, target)
     except ReplicationError as error:
         what = f"topics and copies could not be compared: {error}"
-        yield Finding(Level.WARNING, f"flow {flow}", "topics", what, "look again")
+        yield DiagnosisFinding(FindingLevel.WARNING, f"flow {flow}", "topics", what, "look again")
     else:
-        yield from judge_topics(flow, topics, _now_ms())
+        yield from judge_topics(flow, topics, now_ms())
 
 
-def _would_create(cluster: str, target: Cluster, new: CreateTopic) -> Iterator[Finding]:
+def _would_create(
+    cluster: str, target: ClusterAdmin, new: CreateTopic
+) -> Iterator[DiagnosisFinding]:
     where = f"cluster {cluster}"
     try:
         target.would_create(new.topic, new.partitions, new.replication_factor, new.configs)
     except ClusterRejected as error:
         to_do = "grant CREATE, or change what its policy for new topics refuses"
-        yield Finding(Level.ERROR, where, "topic creation", str(error), to_do)
+        yield DiagnosisFinding(FindingLevel.ERROR, where, "topic creation", str(error), to_do)
     else:
-        yield Finding(Level.OK, where, "topic creation", f"topic {new.topic} may be created")
+        yield DiagnosisFinding(
+            FindingLevel.OK, where, "topic creation", f"topic {new.topic} may be created"
+        )
 
 
 def _probed(addresses: Sequence[str], config: Mapping[str, Any]) -> list[AddressFacts]:
@@ -197,14 +207,14 @@ def _probed(addresses: Sequence[str], config: Mapping[str, Any]) -> list[Address
     found = in_time(lambda each: probe_address(each, config), addresses, PATIENCE_S)
     silent = f"no response within {PATIENCE_S:g} s"
     return [
-        each or AddressFacts(address, Step.PORT, silent)
+        each or AddressFacts(address, ConnectionStep.PORT, silent)
         for address, each in zip(addresses, found, strict=True)
     ]
 
 
-def _logins(config: Config) -> list[Login]:
+def _logins(config: Config) -> list[ClusterLogin]:
     """Return each way to connect that flows use, those of admin clients first."""
-    found: dict[tuple[str, tuple[tuple[str, str], ...]], Login] = {}
+    found: dict[tuple[str, tuple[tuple[str, str], ...]], ClusterLogin] = {}
     for kind in ("admin", "data"):
         for flow in config.flows:
             clients = flow.clients
@@ -218,7 +228,7 @@ def _logins(config: Config) -> list[Login]:
             )
             for alias, properties in ends:
                 used = tuple(sorted(e for e in properties.items() if e[0].startswith(_CONNECTION)))
-                found.setdefault((alias, used), Login(alias, properties))
+                found.setdefault((alias, used), ClusterLogin(alias, properties))
     return list(found.values())
 
 
@@ -229,7 +239,3 @@ def _uses(config: Config) -> Iterator[Use]:
         user = user_of(cluster.client)
         if reads or writes:
             yield Use(alias, reads, writes, frozenset({user} if user else ()))
-
-
-def _now_ms() -> int:
-    return int(time.time() * 1000)

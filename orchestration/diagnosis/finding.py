@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 _SHOWN = 3
 
 
-class Level(StrEnum):
+class FindingLevel(StrEnum):
     """How much a finding matters, least first."""
 
     OK = "ok"
@@ -20,10 +20,10 @@ class Level(StrEnum):
     ERROR = "error"  # something is not copied, or will not be
 
 
-class Finding(NamedTuple):
+class DiagnosisFinding(NamedTuple):
     """``where``: this machine, ``cluster A`` or ``flow A->B``; ``check``: what was asked."""
 
-    level: Level
+    level: FindingLevel
     where: str
     check: str
     what: str
@@ -40,15 +40,19 @@ class Finding(NamedTuple):
         }
 
 
-def of_level(findings: Iterable[Finding], level: Level) -> tuple[Finding, ...]:
+def of_level(
+    findings: Iterable[DiagnosisFinding], level: FindingLevel
+) -> tuple[DiagnosisFinding, ...]:
     """Return the findings of one level, in order."""
     return tuple(each for each in findings if each.level is level)
 
 
-def verdict(findings: Iterable[Finding]) -> str:
+def verdict(findings: Iterable[DiagnosisFinding]) -> str:
     """Return a line with the number of errors and warnings, and the first of them."""
     findings = tuple(findings)
-    errors, warnings = (of_level(findings, each) for each in (Level.ERROR, Level.WARNING))
+    errors, warnings = (
+        of_level(findings, each) for each in (FindingLevel.ERROR, FindingLevel.WARNING)
+    )
     counts = f"{_counted(len(errors), 'error')}, {_counted(len(warnings), 'warning')}"
     first = next(iter((*errors, *warnings)), None)
     return f"{counts}; the first: {first.where}: {first.what}" if first else counts

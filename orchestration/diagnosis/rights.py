@@ -1,4 +1,4 @@
-"""Judges what our users may do on the clusters, against the duties of the flows. Pure.
+"""Judges what our users may do on the clusters, against what the flows have to do. Pure.
 
 Brokers say what a user may do with one topic or group, not with all that begin with a name. So an
 ACL for many names is judged by those that exist.
@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from orchestration.diagnosis.finding import Finding, Level, some
+from orchestration.diagnosis.finding import DiagnosisFinding, FindingLevel, some
 from replication.client.acl_values import ANY, LITERAL, TOPIC, TRANSACTIONAL_ID, Resource
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from replication.client.cluster_facts import Grant
+    from replication.client.cluster_facts import GrantedOperations
     from replication.planning.required_acls import RequiredAcl
 
 _PROBE = "isthmus-doctor"  # a name that nobody has
@@ -38,8 +38,8 @@ def examples(need: RequiredAcl, topics: Collection[str]) -> tuple[Resource, ...]
 def judge_rights(
     needs: Iterable[RequiredAcl],
     topics: Mapping[tuple[str, str], Collection[str]],
-    grants: Iterable[Grant],
-) -> Iterator[Finding]:
+    grants: Iterable[GrantedOperations],
+) -> Iterator[DiagnosisFinding]:
     """Yield what is missing on one cluster. ``topics``: by cluster and flow."""
     allowed = {each.resource: each.operations for each in grants}
     lacking: dict[tuple[str, frozenset[str], str], dict[Resource, None]] = defaultdict(dict)
@@ -51,18 +51,20 @@ def judge_rights(
             if granted is None:
                 continue  # it does not exist, or the cluster does not say
             asked += 1
-            if missing := _told(need) - granted:
+            if missing := _visible_operations(need) - granted:
                 lacking[cluster, missing, need.why][each] = None
     for (cluster, missing, why), resources in lacking.items():
-        level = Level.ERROR if missing & _STOPS_COPYING else Level.WARNING
+        level = FindingLevel.ERROR if missing & _STOPS_COPYING else FindingLevel.WARNING
         names = some(resources)
         what = f"our user lacks {', '.join(sorted(missing))} on {names}: {why}"
-        yield Finding(level, f"cluster {cluster}", "rights", what, _TO_DO)
+        yield DiagnosisFinding(level, f"cluster {cluster}", "rights", what, _TO_DO)
     if asked and not lacking:
-        yield Finding(Level.OK, f"cluster {cluster}", "rights", "the user may do what flows need")
+        yield DiagnosisFinding(
+            FindingLevel.OK, f"cluster {cluster}", "rights", "the user may do what flows need"
+        )
 
 
-def _told(need: RequiredAcl) -> frozenset[str]:
+def _visible_operations(need: RequiredAcl) -> frozenset[str]:
     """Return what a broker tells about. Of a transactional id DESCRIBE, which WRITE implies."""
     if need.resource.kind == TRANSACTIONAL_ID:
         return frozenset({"DESCRIBE"})

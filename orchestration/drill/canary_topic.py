@@ -8,13 +8,13 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from orchestration.flows.observation.clock import now_ms
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.auth.client_config import to_librdkafka
 from replication.adapters.topics.record_reader import RecordReader
-from replication.adapters.topics.record_writer import Record, RecordWriter
+from replication.adapters.topics.record_writer import RecordToProduce, RecordWriter
+from replication.clock import now_ms
 from replication.model import TopicPartition
-from replication.recovery.canaries import Canary, Found
+from replication.recovery.canaries import Canary, FoundRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -63,21 +63,23 @@ class CanaryTopic:
         new = [Canary(self.drill, self.alias, begin + n, at) for n in range(count)]
         for each in new:
             number = each.number % self.partitions
-            record = Record(each.key, each.value, partition=number, timestamp_ms=at)
+            record = RecordToProduce(each.key, each.value, partition=number, timestamp_ms=at)
             while not writer.send(self.name, record):
                 writer.wait(_TICK_S)
         writer.flush(_ACKED_S)
         self.written += new
 
-    def read(self) -> list[Found]:
+    def read(self) -> list[FoundRecord]:
         """Return all records, in the order of each partition."""
         return [each for where in self.places for each in self._read(where)]
 
-    def from_on(self, positions: Mapping[TopicPartition, int]) -> list[Found]:
+    def from_on(self, positions: Mapping[TopicPartition, int]) -> list[FoundRecord]:
         """Return the records at and behind these offsets, in the order of each partition."""
         return [each for where, at in sorted(positions.items()) for each in self._read(where, at)]
 
-    def first_at(self, positions: Mapping[TopicPartition, int]) -> dict[TopicPartition, Found]:
+    def first_at(
+        self, positions: Mapping[TopicPartition, int]
+    ) -> dict[TopicPartition, FoundRecord]:
         """Return the first record at or behind each offset, where there is one."""
         found = {}
         for where, at in sorted(positions.items()):
@@ -91,10 +93,10 @@ class CanaryTopic:
         with closing(self._reader()) as reader:
             return {each: reader.bounds(each).end for each in self.places}
 
-    def _read(self, where: TopicPartition, begin: int = 0) -> Iterator[Found]:
+    def _read(self, where: TopicPartition, begin: int = 0) -> Iterator[FoundRecord]:
         with closing(self._reader()) as reader:
             for each in reader.read(where, reader.bounds(where).end, begin):
-                yield Found(where.partition, each.offset, each.key, each.value, each.time[0])
+                yield FoundRecord(where.partition, each.offset, each.key, each.value, each.time[0])
 
     def _reader(self) -> RecordReader:
         return RecordReader(to_librdkafka(self.reads.clients.source_consumer), "read_committed")

@@ -26,7 +26,7 @@ from replication.state import (
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from orchestration.flows.observation.clients import Clusters
+    from orchestration.flows.observation.clients import ClusterClients
     from replication.settings.config import Config
     from replication.settings.flow_settings import Flow
     from replication.state.drill_names import DrillNames
@@ -47,7 +47,7 @@ class CleanUp:
 
     names: DrillNames
     config: Config
-    clusters: Clusters
+    clusters: ClusterClients
 
     def missing_shared(self) -> frozenset[str]:
         """Return which of the topics that all flows share are not there: ``alias/topic``."""

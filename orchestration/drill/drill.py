@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from orchestration.drill.clean_up import CleanUp
+from orchestration.drill.drill_report import DrillReport
 from orchestration.drill.html_page import html_page
-from orchestration.drill.report import DrillReport
-from orchestration.drill.shadow_drivers import ShadowDrivers, drill_home, write_file
+from orchestration.drill.shadow_drivers import ShadowDrivers, drill_directory, write_file
 from orchestration.drill.steps import DrillSteps
-from orchestration.flows.clusters import KafkaClusters, read_config
+from orchestration.flows.kafka_clients import KafkaClusters, read_config
 from orchestration.recovery.operator import Operator
 from replication.adapters.local.files import make_private, write_whole
 from replication.config.drill_file import drill_file
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from orchestration.recovery.operator import Work
-    from orchestration.services.home import Home
+    from orchestration.services.state_directory import StateDirectory
     from replication.recovery.procedure import StepPlan
     from replication.settings.config import Config
     from replication.settings.flow_settings import Flow
@@ -36,12 +36,12 @@ _MADE = "made"  # of the operation's options: shared topics that were not there 
 
 
 @dataclass(slots=True)
-class Drill:
+class DrillRun:
     """One drill of a flow. Its topics, groups and positions are not touched."""
 
     flow: Flow
     config: Config
-    home: Home
+    state_directory: StateDirectory
     operator: Operator
     options: DrillOptions
 
@@ -63,7 +63,7 @@ class Drill:
     def carry_out(self) -> DrillReport:
         """Carry out all steps; return what was found. What goes wrong is part of the report.
 
-        Raises FlowTaken when another operator drills, and what stands against a beginning.
+        Raises FlowTaken when another operator drills, and what prevents a beginning.
         """
         self.refuse_in_need()
         before = self.operator.last()
@@ -85,10 +85,10 @@ class Drill:
 
     def _steps(self, operation: Operation) -> DrillSteps:
         """Write the drill's file, and return the steps on its flows."""
-        home = drill_home(self.home, self.names.stem)
-        shadow = read_config(write_file(home, drill_file(self.config, self.names)))
+        state_directory = drill_directory(self.state_directory, self.names.stem)
+        shadow = read_config(write_file(state_directory, drill_file(self.config, self.names)))
         clusters = KafkaClusters()
-        drivers = ShadowDrivers(shadow, home, clusters)
+        drivers = ShadowDrivers(shadow, state_directory, clusters)
         cleaning = CleanUp(self.names, shadow, clusters)
         found = DrillReport(self.flow.name, operation.id, self.options.rate)
         return DrillSteps(self.names, self.options, drivers, cleaning, self.operator.say, found)
@@ -96,7 +96,7 @@ class Drill:
     def _works(self, steps: DrillSteps) -> Mapping[str, Work]:
         def clear(operation: Operation) -> str:
             did = self._remove(steps, operation)
-            write_file(steps.drivers.home, drill_file(self.config, self.names))
+            write_file(steps.drivers.state_directory, drill_file(self.config, self.names))
             made = steps.cleaning.missing_shared()
             self.operator.amend(options={_MADE: ",".join(sorted(made))})
             return did
@@ -129,11 +129,11 @@ class Drill:
 
     def _write(self, found: DrillReport) -> tuple[str, ...]:
         """Write the report as HTML and as JSON; return the files. Raises EnvironmentProblem."""
-        folder = self.home.root / "reports"
+        folder = self.state_directory.root / "reports"
         stem = f"drill-{self.names.stem}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
         texts = {".html": html_page(found), ".json": json.dumps(found.as_json(), indent=2)}
         try:
-            make_private(self.home.root, folder)
+            make_private(self.state_directory.root, folder)
             for ending, text in texts.items():
                 write_whole(folder / f"{stem}{ending}", text)
         except OSError as error:
@@ -143,8 +143,12 @@ class Drill:
 
 @contextmanager
 def opened_drill(
-    flow: Flow, config: Config, home: Home, say: Callable[[str], None], options: DrillOptions
-) -> Iterator[Drill]:
+    flow: Flow,
+    config: Config,
+    state_directory: StateDirectory,
+    say: Callable[[str], None],
+    options: DrillOptions,
+) -> Iterator[DrillRun]:
     """Give a drill of a flow; its connections are closed afterwards."""
     from replication.adapters.auth.client_config import to_librdkafka  # noqa: PLC0415 - on first use
     from replication.adapters.topics.state_store import StateStore  # noqa: PLC0415 - on first use
@@ -153,7 +157,7 @@ def opened_drill(
     about = DrillNames(flow.source, flow.target).flow
     operator = Operator(flow, store, say, about)
     try:
-        yield Drill(flow, config, home, operator, options)
+        yield DrillRun(flow, config, state_directory, operator, options)
     finally:
         operator.close()
         store.close()

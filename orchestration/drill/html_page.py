@@ -5,13 +5,13 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from orchestration.drill.report import step_rows
+from orchestration.drill.drill_report import step_rows
 from replication.durations import format_moment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from orchestration.drill.report import DrillReport
+    from orchestration.drill.drill_report import DrillReport
 
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; color: #1d2733 }

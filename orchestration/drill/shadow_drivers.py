@@ -9,8 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from orchestration.services.home import Home
 from orchestration.services.launcher import Launcher
+from orchestration.services.state_directory import StateDirectory
 from replication.adapters.local.files import make_private, write_whole
 from replication.adapters.local.process_tree import below, kill
 from replication.errors import EnvironmentProblem, ReplicationError
@@ -21,26 +21,28 @@ from replication.supervision.driver_supervision import Application, applications
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from orchestration.flows.observation.clients import Clusters
+    from orchestration.flows.observation.clients import ClusterClients
     from replication.settings.config import Config
 
 _LOOK_S = 0.5
 _LOG_TAIL_BYTES = 1500
 
 
-def drill_home(home: Home, stem: str) -> Home:
+def drill_directory(state_directory: StateDirectory, stem: str) -> StateDirectory:
     """Return the state directory of a flow's drills, within that of the flow."""
-    return Home(home.root / "drills" / stem)
+    return StateDirectory(state_directory.root / "drills" / stem)
 
 
-def write_file(home: Home, text: str) -> Path:
+def write_file(state_directory: StateDirectory, text: str) -> Path:
     """Write the drill's file for this user alone. Raises EnvironmentProblem."""
     try:
-        make_private(home.root.parent.parent, home.root.parent, home.root)
-        file = home.root / "drill.properties"
+        make_private(
+            state_directory.root.parent.parent, state_directory.root.parent, state_directory.root
+        )
+        file = state_directory.root / "drill.properties"
         write_whole(file, text)
     except OSError as error:
-        raise EnvironmentProblem(f"writing {home.root}: {error.strerror}") from error
+        raise EnvironmentProblem(f"writing {state_directory.root}: {error.strerror}") from error
     return file
 
 
@@ -49,14 +51,14 @@ class ShadowDrivers:
     """The applications of a drill's file on this host."""
 
     config: Config
-    home: Home
-    clusters: Clusters
+    state_directory: StateDirectory
+    clusters: ClusterClients
     _over: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
 
     @property
     def launcher(self) -> Launcher:
-        return Launcher(self.home, self.config.path)
+        return Launcher(self.state_directory, self.config.path)
 
     def keep(self, *flows: str) -> None:
         """Let a driver run wherever one of these flows is to run, as Dagster's supervisor does."""
@@ -68,11 +70,11 @@ class ShadowDrivers:
     def _keep(self, flows: frozenset[str]) -> None:
         while not self._over.is_set():
             for app in self._apps():
-                if flows.intersection(app.flows) and self._is_wanted(app):
+                if flows.intersection(app.flows) and self._should_run(app):
                     self.launcher.start(app)
             self._over.wait(_LOOK_S)
 
-    def _is_wanted(self, app: Application) -> bool:
+    def _should_run(self, app: Application) -> bool:
         return any(self._desired(name) is Desired.RUN for name in app.flows)
 
     def _desired(self, name: str) -> Desired:
@@ -110,15 +112,15 @@ class ShadowDrivers:
         """Stop all, and remove the state directory."""
         self.rest()
         for app in self._apps():
-            if self.home.app(app.name).exists():
+            if self.state_directory.app(app.name).exists():
                 self.launcher.stop(app)
-        shutil.rmtree(self.home.root, ignore_errors=True)
+        shutil.rmtree(self.state_directory.root, ignore_errors=True)
         with suppress(OSError):  # another drill uses it
-            self.home.root.parent.rmdir()
+            self.state_directory.root.parent.rmdir()
 
     def log_end(self) -> str:
         """Return the end of the drivers' logs, for a message."""
-        logs = [self.home.app(each.name) / "driver.log" for each in self._apps()]
+        logs = [self.state_directory.app(each.name) / "driver.log" for each in self._apps()]
         found = [each.read_text(errors="replace") for each in logs if each.exists()]
         return "\n".join(each[-_LOG_TAIL_BYTES:] for each in found)
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from orchestration.drill.canary_topic import CanaryTopic, SteadyWriter
 from orchestration.failback.failback import Failback
 from orchestration.flows.intents import write_intent
-from orchestration.flows.observation.clock import now_ms
 from orchestration.flows.observation.flow_reader import look_at
 from orchestration.recovery.failover import Failover
 from orchestration.recovery.flow_operation import opened
+from replication.clock import now_ms
 from replication.errors import ClusterRejected
 from replication.model import Desired, FlowState, TopicPartition
 from replication.offsets.groups.consumer_groups import CommitGroup, Committed, Group
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from orchestration.drill.clean_up import CleanUp
-    from orchestration.drill.report import DrillReport
+    from orchestration.drill.drill_report import DrillReport
     from orchestration.drill.shadow_drivers import ShadowDrivers
+    from orchestration.recovery.failover_report import FailoverReport
     from orchestration.recovery.flow_operation import Kind
     from orchestration.recovery.operator import Work
-    from orchestration.recovery.report import FailoverReport
     from replication.offsets.groups.sync_round import GroupsOf
-    from replication.recovery.canaries import Found
+    from replication.recovery.canaries import FoundRecord
     from replication.recovery.drill import DrillOptions
     from replication.settings.flow_settings import Flow
     from replication.state import Operation
@@ -116,13 +116,13 @@ class DrillSteps:
     def _commit_half(self) -> None:
         """Commit the group's offsets half-way, and wait until the flow has stored them."""
         self._kept = {where: end // 2 for where, end in self.here.ends().items()}
-        wanted = {(*where, at) for where, at in self._kept.items()}
+        expected = {(*where, at) for where, at in self._kept.items()}
         with self._opened(Failover) as work:
             self._commit(work.sync.source, self._kept)
             deadline = time.monotonic() + self.options.timeout_s
             while True:
                 stored = work.reader.look_at_target().groups.values()
-                if any(wanted == set(each.positions) for each in stored):
+                if any(expected == set(each.positions) for each in stored):
                     return
                 if time.monotonic() > deadline:
                     raise ClusterRejected(
@@ -142,7 +142,7 @@ class DrillSteps:
     def _fail_over(self, _: Operation) -> str:
         began = time.monotonic()
         with self._opened(Failover) as work:
-            told = work.carry_out()
+            report = work.carry_out()
             held = (
                 self._positions(work.sync.target)
                 if self._kept
@@ -158,7 +158,7 @@ class DrillSteps:
             rto_s=rto_s,
             rpo_records=len(before),
             rpo_s=max(0, self._lost_ms - before[0].at_ms) / 1000 if before else 0.0,
-            problems=(*self.found.problems, *self._misannounced(told, {e.key for e in missing})),
+            problems=(*self.found.problems, *self._misannounced(report, {e.key for e in missing})),
         )
         return f"RTO {rto_s:.1f} s, RPO {len(before)} records"
 
@@ -167,7 +167,7 @@ class DrillSteps:
         held = groups.positions([Group(self.names.group)])
         return {where: at.offset for where, at in held.get(self.names.group, {}).items()}
 
-    def _check_group(self, held: Offsets, first: Mapping[TopicPartition, Found]) -> None:
+    def _check_group(self, held: Offsets, first: Mapping[TopicPartition, FoundRecord]) -> None:
         """Note where the group does not go on at the record after its last commit."""
         for where, record in self.here.first_at(self._kept).items():
             other = first.get(where)
@@ -176,12 +176,12 @@ class DrillSteps:
         if not self._kept:
             self.found = replace(self.found, group_practised=False)
 
-    def _misannounced(self, told: FailoverReport, missing: set[bytes]) -> tuple[str, ...]:
-        by_place: dict[TopicPartition, list[Found]] = defaultdict(list)
+    def _misannounced(self, report: FailoverReport, missing: set[bytes]) -> tuple[str, ...]:
+        by_place: dict[TopicPartition, list[FoundRecord]] = defaultdict(list)
         for each in self.here.read():
             if each.key in missing:
                 by_place[TopicPartition(self.names.topic, each.partition)].append(each)
-        return misannounced(told.point, by_place)
+        return misannounced(report.point, by_place)
 
     def _work_on_target(self, _: Operation) -> str:
         self.there.write(_PORTION)
@@ -197,24 +197,24 @@ class DrillSteps:
         return f"{self.names.back} runs"
 
     def _fail_back(self, _: Operation) -> str:
-        began, folder = time.monotonic(), self.drivers.home.root / "tail"
+        began, folder = time.monotonic(), self.drivers.state_directory.root / "tail"
         missing = {e.key for e in absent(self.here.written, self.there.read())}
         unread = self._unread(self.there, self._kept)
         with self._opened(Failback) as work:
             moves = SwitchoverOptions(timeout_s=self.options.timeout_s, quiet_s=_QUIET_S)
             work.options = FailbackOptions(export=str(folder), moves=moves)
-            told = work.carry_out()
+            report = work.carry_out()
             held = self._positions(work.sync.source) if self._kept else {}
         self.found = replace(
-            self.found, failback_s=time.monotonic() - began, tail_records=told.records
+            self.found, failback_s=time.monotonic() - began, tail_records=report.records
         )
-        if told.records != len(missing):
-            self._note(f"the tail has {told.records} records, and {len(missing)} never arrived")
+        if report.records != len(missing):
+            self._note(f"the tail has {report.records} records, and {len(missing)} never arrived")
         if len(missing) != (exported := _lines(folder)):
             self._note(f"{exported} of {len(missing)} records of the tail were exported")
         if skipped := unread - self._unread(self.here, held):
             self._note(f"group {self.names.group} skips {len(skipped)} records after the failback")
-        return f"{told.records} records had never arrived; clients are on {self.names.source}"
+        return f"{report.records} records had never arrived; clients are on {self.names.source}"
 
     def _unread(self, topic: CanaryTopic, offsets: Offsets) -> set[bytes | None]:
         return {each.key for each in topic.from_on(offsets)}

@@ -3,10 +3,9 @@
 ``deleted_topic``: What is lost with a topic that is deleted on the source: records only there, and
     offsets
 ``failback``: Plans and carries out a failback: clients return to a source that was lost and is back
+``failback_report``: What a failback tells: what prevents it, and the tail of each partition
 ``new_topics``: Lets both flows begin in the topics that a failback has created anew on the source
-``objections``: What stands against the deletion of a topic on the source, to fill it anew from its
-    copy
-``report``: What a failback tells: what stands against it, and the tail of each partition
+``objections``: What prevents the deletion of a topic on the source, to fill it anew from its copy
 ``steps``: The steps of a failback on the flow's clusters; each may run twice
 ``tail_export``: Writes a diverged tail to files, by a bounded Spark job in a process of its own
 ``tails``: A failback's flows, and the tail of each partition as it was found and as it is now

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from orchestration.failback.deleted_topic import only_here
+from orchestration.failback.failback_report import FailbackReport
 from orchestration.failback.objections import Objections
-from orchestration.failback.report import FailbackReport
 from orchestration.failback.steps import FailbackSteps
 from replication.errors import ClusterRejected, ConfigError
 from replication.model import TopicPartition
@@ -47,7 +47,7 @@ class Failback(FailbackSteps):
         return failback_steps(self.flow.name, self.back.name, options)
 
     def preview(self) -> FailbackReport:
-        """Return what stands against it, and the tail as it is now; change nothing."""
+        """Return what prevents it, and the tail as it is now; change nothing."""
         if (last := self.unfinished()) is not None:
             tails, options = self.tails(last), FailbackOptions.of(last)
             deleted = _to_delete(tails) if options.truncates else ()
@@ -110,7 +110,7 @@ class Failback(FailbackSteps):
         return since
 
     def _problems(self, positions: tuple[ProvenPosition, ...]) -> Iterator[str]:
-        """Yield what stands against a failback now."""
+        """Yield what prevents a failback now."""
         back, anchors = self.back, self.reader.look().anchors
         self.reader.run(self.reader.source.refresh({each.topic for each in positions}))
         kept = {each.topic for each in positions if each.topic == each.target_topic}
@@ -123,7 +123,7 @@ class Failback(FailbackSteps):
                 if not self.options.truncates:
                     yield (
                         f"{each.topic} was deleted on {self.flow.source} by a failback that was "
-                        "given up: --tail truncate goes on with it"
+                        "given up: run failback with --tail truncate to complete it"
                     )
             elif other_topic("source", self.reader.source, each.topic, anchor.source_topic_id):
                 yield (
@@ -137,7 +137,7 @@ class Failback(FailbackSteps):
             yield f"{self.flow.name} has copied nothing: there is nothing to fail back"
 
     def _all_problems(self, positions: tuple[ProvenPosition, ...]) -> Iterator[str]:
-        """Yield also what stands against the deletion of topics with a tail."""
+        """Yield also what prevents the deletion of topics with a tail."""
         found = list(self._problems(positions))
         yield from found
         if not found and self.options.truncates:

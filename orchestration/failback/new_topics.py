@@ -5,13 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from orchestration.flows.observation.clock import now_ms
 from replication.client.admin import TopicInfo
+from replication.clock import now_ms
 from replication.errors import ClusterRejected
 from replication.model import TopicPartition
 from replication.provenance.routes import Routes
 from replication.recovery.failback import SINCE
-from replication.recovery.recreated_topic import TopicIds, cut_tail, homeward, outward, whole_rule
+from replication.recovery.recreated_topic import (
+    RecreatedTopicIds,
+    cut_tail,
+    homeward,
+    outward,
+    whole_rule,
+)
 from replication.state import (
     Anchor,
     DivergedTail,
@@ -85,7 +91,7 @@ class NewTopics:
         work.operator.store.write(offsets_topic(work.flow.source), *points)
         work.operator.store.write(anchors_topic(work.flow.source), *records)
 
-    def _pairs(self) -> Iterator[tuple[RecreatedTopic, TopicIds, int]]:
+    def _pairs(self) -> Iterator[tuple[RecreatedTopic, RecreatedTopicIds, int]]:
         """Yield each topic with its new ids, and how many partitions its copy has too."""
         names = [each.topic for each in self.notes]
         sides = self.clients.source(self.work.flow), self.clients.target(self.work.flow)
@@ -98,7 +104,7 @@ class NewTopics:
                     f"{there}"
                 )
             count = min(each.partitions, there.partitions)
-            yield each, TopicIds(here.topic_id, there.topic_id), count
+            yield each, RecreatedTopicIds(here.topic_id, there.topic_id), count
 
 
 def _without(positions: GroupPositions, topics: Collection[str]) -> GroupPositions:

@@ -1,4 +1,4 @@
-"""What stands against the deletion of a topic on the source, to fill it anew from its copy."""
+"""What prevents the deletion of a topic on the source, to fill it anew from its copy."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ class Objections:
         Raises ClusterUnavailable, ClusterRejected.
         """
         for topic in sorted(topics):
-            yield from self._told_apart(topic)
+            yield from self._indistinguishable(topic)
             yield from self._readers(topic)
         yield from self._writers(topics)
         yield from self._brokers(topics)
         yield from self._never_copied(topics, positions)
 
-    def _told_apart(self, topic: str) -> Iterator[str]:
+    def _indistinguishable(self, topic: str) -> Iterator[str]:
         text = Routes.of(self.config.flows, self.config.clusters).rule(self.back.name, topic)
         rule = rule_of(text, "")
         if rule is None or rule.by != BY_ID:

@@ -10,7 +10,7 @@ from orchestration.failback.tail_export import export_tail
 from orchestration.failback.tails import FailbackTails
 from orchestration.failback.topic_recreation import TopicRecreation
 from orchestration.flows.intents import signature, write_intent
-from orchestration.flows.observation.clock import now_ms
+from replication.clock import now_ms
 from replication.model import Desired, TopicPartition
 from replication.planning.explain import counted
 from replication.recovery.failback import DRAIN, SINCE, kept_tail
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from orchestration.recovery.operator import Work
-    from orchestration.switchover.report import SwitchoverReport
+    from orchestration.switchover.switchover_report import SwitchoverReport
     from replication.state import Operation, Stored
 
 

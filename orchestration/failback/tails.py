@@ -96,5 +96,5 @@ class FailbackTails(FlowOperation):
         """Give the operation on the flow back, whose target is the source of this one."""
         say = self.operator.say
         with opened(Switchover, self.back, self.config, self.clusters, say) as work:
-            work.home = self.home
+            work.state_directory = self.state_directory
             yield work

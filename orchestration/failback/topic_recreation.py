@@ -15,10 +15,10 @@ from orchestration.failback.new_topics import NewTopics
 from orchestration.failback.objections import Objections
 from orchestration.failback.tail_export import export_tail
 from orchestration.flows.intents import write_intent
-from orchestration.flows.observation.clock import now_ms
 from orchestration.recovery.flow_operation import require_committed
 from replication.adapters.clients import KafkaClients
 from replication.client.admin import TopicInfo
+from replication.clock import now_ms
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import Desired, TopicPartition
 from replication.offsets.groups.consumer_groups import CommitGroup, Committed
@@ -75,8 +75,10 @@ class TopicRecreation:
         ]
         self.work.operator.store.write(status_topic(self.work.flow.source), *notes)
         groups = {name for each in notes for name, _, _ in each.groups}
-        told = f"{counted(len(notes), 'topic')}, and where {counted(len(groups), 'group')} continue"
-        return f"{self.work.back.name} is stopped; noted {told}"
+        noted = (
+            f"{counted(len(notes), 'topic')}, and where {counted(len(groups), 'group')} continue"
+        )
+        return f"{self.work.back.name} is stopped; noted {noted}"
 
     def recreate(self, operation: Operation) -> str:
         """Delete the topics and create them, unless that is done; let both flows begin there."""
@@ -92,14 +94,14 @@ class TopicRecreation:
 
     def set_groups(self, operation: Operation) -> str:
         """Set the offsets of groups that have none on the source any more."""
-        wanted: dict[TopicPartition, dict[str, int]] = {}
+        offsets: dict[TopicPartition, dict[str, int]] = {}
         for note in self._noted(operation):
             for name, number, offset in note.groups:
-                wanted.setdefault(TopicPartition(note.topic, number), {})[name] = offset
+                offsets.setdefault(TopicPartition(note.topic, number), {})[name] = offset
         did = "no other group read there"
-        if wanted:
+        if offsets:
             with self.work.way_back() as back:
-                did = _set_home(back, wanted)
+                did = _set_home(back, offsets)
         if self.work.flow.groups.sync:  # what is stored of groups is of the new topics from now on
             self.work.sync.sync()
         return did
@@ -203,17 +205,17 @@ class TopicRecreation:
         return [each for each in self.work.recreated() if each.operation == operation.id]
 
 
-def _set_home(back: Switchover, wanted: Mapping[TopicPartition, Mapping[str, int]]) -> str:
-    """Set groups on the source where they have no offset; ``wanted``: offsets on the target."""
+def _set_home(back: Switchover, offsets: Mapping[TopicPartition, Mapping[str, int]]) -> str:
+    """Set groups on the source where they have no offset; ``offsets``: those on the target."""
     sync, listed = back.sync, back.sync.target.listed()
-    names = {name for groups in wanted.values() for name in groups}
+    names = {name for groups in offsets.values() for name in groups}
     there = sync.target.positions([listed[name] for name in names if name in listed])
     back.reader.look()
-    answers = back.reader.translate({w: set(groups.values()) for w, groups in wanted.items()})
+    answers = back.reader.translate({w: set(groups.values()) for w, groups in offsets.items()})
     for where, why in back.reader.errors.items():
         raise ClusterUnavailable(f"offsets of groups in {where} were not translated: {why}")
     desired: dict[str, dict[TopicPartition, Committed]] = {}
-    for where, groups in wanted.items():
+    for where, groups in offsets.items():
         for name, offset in groups.items():
             answer = answers.get(where, {}).get(offset)
             has = where in there.get(name, {})

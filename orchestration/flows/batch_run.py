@@ -15,7 +15,7 @@ from replication.supervision.health import has_driver
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from orchestration.flows.observation.clients import Clusters
+    from orchestration.flows.observation.clients import ClusterClients
     from orchestration.flows.observation.flow_look import FlowLook
     from orchestration.services.launcher import Launcher
     from replication.settings.flow_settings import Flow
@@ -75,7 +75,7 @@ class BatchRunner:
 
     flow: Flow
     app: Application
-    clusters: Clusters
+    clusters: ClusterClients
     launcher: Launcher
     tell: Callable[[RunProgress], None]
     sleep: Callable[[float], object] = time.sleep
@@ -171,7 +171,7 @@ class BatchRunner:
     def _problem(self, first: FlowLook, last: FlowLook) -> str:
         before, run = first.seen.run, last.seen.run
         if run is None or (before is not None and run.generation == before.generation):
-            log = self.launcher.home.app(self.app.name) / "driver.log"
+            log = self.launcher.state_directory.app(self.app.name) / "driver.log"
             return f"its driver ended without a result; see {log}"
         return run.problem
 

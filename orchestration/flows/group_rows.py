@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class GroupOffsetDifference:
     """A group's offset in one partition, on both sides, and the offset that a sync would set."""
 
     group: str
@@ -38,7 +38,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class GroupExportRow:
     """A line of an export."""
 
     flow: str
@@ -55,7 +55,7 @@ class Row:
 
 def differences(
     found: SyncRound, now: Mapping[str, Positions], ends: tuple[Bounds, Bounds]
-) -> list[Difference]:
+) -> list[GroupOffsetDifference]:
     """Return a line for each position. ``ends``: of the source's and the target's partitions."""
     sets = {each.group: each for each in found.actions if isinstance(each, CommitGroup)}
     left = {each.group: each.reason for each in found.actions if isinstance(each, LeaveGroup)}
@@ -67,7 +67,7 @@ def _difference(
     now: Mapping[str, Positions],
     ends: tuple[Bounds, Bounds],
     plan: tuple[Mapping[str, CommitGroup], Mapping[str, str]],
-) -> Difference:
+) -> GroupOffsetDifference:
     sets, left = plan
     desired = sets[moved.group].positions.get(moved.target) if moved.group in sets else None
     there = now.get(moved.group, {}).get(moved.target)
@@ -83,7 +83,7 @@ def _difference(
     else:
         action = "keep" if desired is None else "set"
     after = desired.offset if desired is not None else current
-    return Difference(
+    return GroupOffsetDifference(
         moved.group,
         str(moved.target),
         moved.position.known,
@@ -101,10 +101,10 @@ def _lag(ends: Bounds, where: TopicPartition, offset: int | None) -> int | None:
     return max(0, ends[where].end - offset)
 
 
-def rows_of(flow: str, moved: Iterable[TranslatedPosition]) -> list[Row]:
+def rows_of(flow: str, moved: Iterable[TranslatedPosition]) -> list[GroupExportRow]:
     """Return an export's lines."""
     return [
-        Row(
+        GroupExportRow(
             flow,
             each.group,
             each.source.topic,
@@ -120,10 +120,12 @@ def rows_of(flow: str, moved: Iterable[TranslatedPosition]) -> list[Row]:
     ]
 
 
-def as_csv(rows: Iterable[Row]) -> str:
+def as_csv(rows: Iterable[GroupExportRow]) -> str:
     """Return rows with a line of names above."""
     out = io.StringIO()
-    writer = csv.DictWriter(out, [each.name for each in fields(Row)], lineterminator="\n")
+    writer = csv.DictWriter(
+        out, [each.name for each in fields(GroupExportRow)], lineterminator="\n"
+    )
     writer.writeheader()
     writer.writerows(map(asdict, rows))
     return out.getvalue()

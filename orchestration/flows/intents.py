@@ -6,8 +6,8 @@ import socket
 from typing import TYPE_CHECKING
 
 from orchestration.flows.names import require_name
-from orchestration.flows.observation.clock import now_ms
 from replication.adapters.local.user import user_name
+from replication.clock import now_ms
 from replication.errors import ClusterRejected
 from replication.model import Desired
 from replication.recovery.procedure import newest, open_since, stopped_by
@@ -16,12 +16,12 @@ from replication.state import Intent, Operation, status_topic
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from orchestration.flows.observation.clients import Clusters, Store
+    from orchestration.flows.observation.clients import ClusterClients, ObservedStore
     from replication.settings.config import Config
     from replication.settings.flow_settings import Flow
 
 
-def write_intent(flow: Flow, desired: Desired, clusters: Clusters, by: str = "") -> None:
+def write_intent(flow: Flow, desired: Desired, clusters: ClusterClients, by: str = "") -> None:
     """Write the desired state to the flow's target; ``by``: who wants it, if not our user.
 
     Raises ClusterUnavailable, and ClusterRejected if clients write to the target since a failover,
@@ -35,7 +35,7 @@ def write_intent(flow: Flow, desired: Desired, clusters: Clusters, by: str = "")
     store.write(status_topic(flow.source), intent)
 
 
-def _require_closed(flow: Flow, store: Store, by: str) -> None:
+def _require_closed(flow: Flow, store: ObservedStore, by: str) -> None:
     records = store.read(status_topic(flow.source)).values()
     last = newest((each for each in records if isinstance(each, Operation)), flow.name)
     if last is None or by.endswith(stopped_by(last)):

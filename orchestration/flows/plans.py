@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from orchestration.flows.reachability import Answers
 from replication.adapters.clients import KafkaClients
 from replication.errors import ClusterRejected, ClusterUnavailable
-from replication.planning.planner import ALL_PARTS, Part, Planner, TargetPlan
+from replication.planning.planner import ALL_PARTS, Planner, PlanPart, TargetPlan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def target_plans(
     config: Config,
     names: Sequence[str],
-    parts: AbstractSet[Part] = ALL_PARTS,
+    parts: AbstractSet[PlanPart] = ALL_PARTS,
     *,
     again: bool = False,
 ) -> Iterator[tuple[TargetPlan, Planner]]:

@@ -15,7 +15,7 @@ from replication.supervision.health import has_driver, is_alive
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from orchestration.flows.observation.clients import Clusters, Processes
+    from orchestration.flows.observation.clients import ClusterClients, Processes
     from orchestration.flows.observation.flow_look import FlowLook
     from replication.settings.flow_settings import Flow
     from replication.supervision.driver_supervision import Application
@@ -29,7 +29,7 @@ class FlowRestart:
 
     flow: Flow
     app: Application
-    clusters: Clusters
+    clusters: ClusterClients
     processes: Processes
     limit_s: float
     sleep: Callable[[float], object] = time.sleep

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from orchestration.flows.clusters import KafkaClusters
-from orchestration.flows.observation.clock import now_ms
+from orchestration.flows.kafka_clients import KafkaClusters
 from orchestration.flows.observation.flow_reader import look_here
 from orchestration.flows.observation.lag_watch import LagWatch
 from orchestration.flows.observation.time_limit import in_time
 from orchestration.flows.reachability import Answers
+from replication.clock import now_ms
 from replication.config.changes import is_same
 from replication.model import TopicPartition
 from replication.supervision.driver_supervision import applications
@@ -22,10 +22,10 @@ from replication.supervision.recovery_point import RecoveryPoint
 from replication.supervision.settings_check import is_older
 
 if TYPE_CHECKING:
-    from orchestration.flows.observation.clients import Clusters
+    from orchestration.flows.observation.clients import ClusterClients
     from orchestration.flows.observation.flow_look import FlowLook
     from orchestration.services.launcher import Launcher
-    from replication.adapters.followed_file import FollowedFile, Reading
+    from replication.adapters.followed_file import FileInForce, FollowedFile
     from replication.settings.config import Config
     from replication.state import Anchor, FlowStatus
     from replication.supervision.lag import FlowLag
@@ -81,14 +81,14 @@ class StatusView:
         self,
         config: Config,
         launcher: Launcher,
-        clusters: Clusters | None = None,
+        clusters: ClusterClients | None = None,
         file: FollowedFile | None = None,
     ) -> None:
-        """``file``: is looked at each time, so that an edit of it is followed, and told of."""
+        """``file``: is looked at each time, so that an edit of it is followed, and shown."""
         self._launcher = launcher
         self._given = clusters
         self._file = file
-        self._reading: Reading | None = None
+        self._reading: FileInForce | None = None
         self._use(config)
         self._lag = LagWatch()
         self._history: dict[tuple[str, str], list[CounterSample]] = {}
@@ -208,18 +208,23 @@ def _flow_data(view: FlowView) -> dict[str, Any]:
         "byte_rate": _byte_rate(status) if status else None,
         "records": view.records,
         "recovery_point": view.point.as_data(),
-        "duties": [
-            {
-                "name": each.name,
-                "ok": each.ok,
-                "summary": each.summary,
-                "at_ms": each.at_ms,
-                "took_ms": each.took_ms,
-            }
-            for each in (view.look.tasks if view.look else ())
-        ],
+        "background_tasks": _tasks_data(view),
+        "duties": _tasks_data(view),  # the name of earlier releases, for programs that read it
         "topics": [_topic_data(each) for each in view.topics],
     }
+
+
+def _tasks_data(view: FlowView) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": each.name,
+            "ok": each.ok,
+            "summary": each.summary,
+            "at_ms": each.at_ms,
+            "took_ms": each.took_ms,
+        }
+        for each in (view.look.tasks if view.look else ())
+    ]
 
 
 def _byte_rate(status: FlowStatus) -> dict[str, int | None]:

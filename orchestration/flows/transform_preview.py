@@ -40,6 +40,6 @@ def preview(config: Config, flow: Flow, topic: str, count: int) -> list[Previewe
         )
     path = str(config.path.absolute())
     request = {"config": path, "flow": flow.name, "topic": topic, "count": count}
-    told: list[str] = []
-    run_job(_JOB, request, told.append, f"{flow.name}, {topic} was not transformed")
-    return [Previewed(**each) for each in json.loads(told[-1])]
+    output: list[str] = []
+    run_job(_JOB, request, output.append, f"{flow.name}, {topic} was not transformed")
+    return [Previewed(**each) for each in json.loads(output[-1])]

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from orchestration.flows.intents import write_intent
-from orchestration.flows.observation.clock import now_ms
 from orchestration.flows.observation.flow_reader import look_at
 from orchestration.handover.mm2_snapshot import Mm2Activity, Mm2Snapshot
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.auth.client_config import to_librdkafka
+from replication.clock import now_ms
 from replication.errors import (
     ClusterRejected,
     ClusterUnavailable,
@@ -19,7 +19,7 @@ from replication.errors import (
     FlowTaken,
     WrongCluster,
 )
-from replication.mm2.internal_topics_protocol import BY_KEY, Entry
+from replication.mm2.internal_topics_protocol import BY_KEY, InternalTopicRecord
 from replication.mm2.progress import StoredOffset
 from replication.mm2.takeover import TakeOver, Unproven, anchor_after, explain, handed_back
 from replication.model import Desired, FlowState, TopicPartition
@@ -28,7 +28,7 @@ from replication.state import anchors_topic
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from orchestration.flows.observation.clients import Clusters
+    from orchestration.flows.observation.clients import ClusterClients
     from orchestration.flows.observation.flow_look import FlowLook
     from replication.mm2.takeover import Step
     from replication.settings.config import Config
@@ -55,7 +55,7 @@ class TakeoverFinding:
         return tuple(each for each in steps if isinstance(each, Unproven))
 
 
-def stopped_anchors(flow: Flow, clusters: Clusters) -> dict[TopicPartition, Anchor]:
+def stopped_anchors(flow: Flow, clusters: ClusterClients) -> dict[TopicPartition, Anchor]:
     """Return the anchors of a flow that does not run. Raises FlowTaken if it does.
 
     Raises WrongCluster where an address leads to another cluster than the flow copied between.
@@ -131,7 +131,7 @@ def _require_no_writes(flow: Flow, before: Mm2Activity, after: Mm2Activity) -> N
 def take_over(
     found: TakeoverFinding,
     anchors: dict[TopicPartition, Anchor],
-    clusters: Clusters,
+    clusters: ClusterClients,
     *,
     trust: bool,
 ) -> int:
@@ -206,7 +206,9 @@ def plan_return(
     return [Return(ours[where], where, at, stored.get(where)) for where, at in places.items()]
 
 
-def hand_back(flow: Flow, config: Config, returns: Sequence[Return], clusters: Clusters) -> None:
+def hand_back(
+    flow: Flow, config: Config, returns: Sequence[Return], clusters: ClusterClients
+) -> None:
     """Stop the flow, write its positions for MirrorMaker 2, then mark the anchors handed back."""
     write_intent(flow, Desired.STOP, clusters)
     topic = flow.mm2.offsets_topic
@@ -220,7 +222,9 @@ def hand_back(flow: Flow, config: Config, returns: Sequence[Return], clusters: C
         for name in snapshot.connectors()
         for each in returns
     ]
-    snapshot.internal.write(topic, [Entry(e.key(), e.value(), partition=BY_KEY) for e in offsets])
+    snapshot.internal.write(
+        topic, [InternalTopicRecord(e.key(), e.value(), partition=BY_KEY) for e in offsets]
+    )
     now = now_ms()
     clusters.store(flow).write(
         anchors_topic(flow.source),

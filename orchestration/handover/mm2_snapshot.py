@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.admin.worker_group import workers
 from replication.adapters.auth.client_config import to_librdkafka
-from replication.adapters.topics.internal_topics import InternalTopics
+from replication.adapters.topics.internal_topic_client import InternalTopicClient
 from replication.adapters.topics.record_reader import RecordReader
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.mm2.heartbeats import ages
@@ -23,7 +23,7 @@ from replication.records.comparison_result import Fingerprint, fingerprint
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterator, Mapping
 
-    from replication.adapters.topics.record_reader import Record
+    from replication.adapters.topics.record_reader import ConsumedRecord
     from replication.client.admin import TopicInfo
     from replication.mm2.progress import StoredOffset
     from replication.settings.config import Config
@@ -53,7 +53,7 @@ class Mm2Snapshot:
         self._selector = TopicSelector.for_flow(flow, config.clusters)
         self._ours = KafkaAdmin(self._target)
         self._theirs = KafkaAdmin(to_librdkafka(flow.clients.source_admin))
-        self.internal = InternalTopics(self._target, self._ours)
+        self.internal = InternalTopicClient(self._target, self._ours)
 
     def stored(self) -> dict[TopicPartition, int]:
         """Return the positions that MirrorMaker 2's source connector has stored."""
@@ -173,7 +173,7 @@ class _BothFingerprints(NamedTuple):
     without: Fingerprint
 
 
-def _both_prints(record: Record) -> _BothFingerprints:
+def _both_prints(record: ConsumedRecord) -> _BothFingerprints:
     return _BothFingerprints(
         not record.retimed,
         _print(record, timed=True),
@@ -181,7 +181,7 @@ def _both_prints(record: Record) -> _BothFingerprints:
     )
 
 
-def _print(record: Record, *, timed: bool) -> Fingerprint:
+def _print(record: ConsumedRecord, *, timed: bool) -> Fingerprint:
     """Return the record's fingerprint; ``timed`` includes its timestamp."""
     time_ms = record.time[0] if timed else None
     return Fingerprint(

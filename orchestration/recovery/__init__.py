@@ -2,13 +2,13 @@
 
 ``copy_completion``: Waits until a flow has copied what its source holds
 ``failover``: Plans and carries out a failover: its steps on the flow's clusters
+``failover_report``: What a failover tells: recovery point and groups, as values and as JSON
 ``flow_operation``: Steps that a failover and a switchover share, on a flow's clusters; each may run
     twice
 ``group_actions``: Says what a failover does with each position of a group on the target, and why
     some are left
 ``operator``: Carries out the steps of an operation for one operator, a person, at a time, and
     records each
-``report``: What a failover tells: recovery point and groups, as values and as JSON
 ``step_retry``: Carries a step out again while a cluster does not answer for a moment
 ``target_cluster``: Makes sure that a target's address leads to the cluster that the flow copied to
 

@@ -22,11 +22,12 @@ def wait_until_copied(flow: Flow, config: Config, limit_s: float) -> str:
     """Wait until a flow has copied what its source holds now. Raises ClusterRejected if not."""
     options = Options(flow.copying.isolation)
     with FlowComparison(flow, config, _EVERY, options) as comparison:
-        late = comparison.wait(limit_s, lambda _: None)
+        uncopied = comparison.wait(limit_s, lambda _: None)
         parts = counted(len(comparison.partitions), "partition")
-    if late:
-        told = (f"{e.partition} up to {e.copied or 0} of {e.end}" for e in late[:_SHOWN])
+    if uncopied:
+        examples = (f"{e.partition} up to {e.copied or 0} of {e.end}" for e in uncopied[:_SHOWN])
         raise ClusterRejected(
-            f"{flow.name}: {len(late)} of {parts} not copied in {limit_s:g} s: {'; '.join(told)}"
+            f"{flow.name}: {len(uncopied)} of {parts} not copied in {limit_s:g} s: "
+            f"{'; '.join(examples)}"
         )
     return f"all of {parts} is on {flow.target}"

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from orchestration.flows.observation.flow_reader import look_at
+from orchestration.recovery.failover_report import FailoverReport
 from orchestration.recovery.flow_operation import FlowOperation
 from orchestration.recovery.group_actions import group_actions, on_target
-from orchestration.recovery.report import FailoverReport
 from replication.model import NO_PRODUCER_ID, TopicPartition
 from replication.offsets.counted_log import CountedLog
 from replication.offsets.groups.consumer_groups import CommitGroup

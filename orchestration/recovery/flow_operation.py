@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from orchestration.flows.batch_run import BatchRunner
 from orchestration.flows.intents import signature, write_intent
-from orchestration.flows.observation.clock import now_ms
 from orchestration.recovery.copy_completion import wait_until_copied
 from orchestration.recovery.operator import Operator
-from orchestration.services.home import home
 from orchestration.services.launcher import Launcher
+from orchestration.services.state_directory import state_directory
 from replication.client.state_log import StateLog
+from replication.clock import now_ms
 from replication.errors import ClusterRejected, ConfigError
 from replication.model import NO_PRODUCER_ID, Desired, FlowState, TopicPartition
 from replication.offsets.counted_log import CountedLog
@@ -45,8 +45,8 @@ from replication.supervision.driver_supervision import applications
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from orchestration.flows.observation.clients import Clusters
-    from orchestration.services.home import Home
+    from orchestration.flows.observation.clients import ClusterClients
+    from orchestration.services.state_directory import StateDirectory
     from replication.adapters.offset_reader import OffsetReader
     from replication.offsets.groups.consumer_groups import CommitGroup
     from replication.offsets.groups.group_sync import GroupSync
@@ -66,11 +66,13 @@ class FlowOperation:
 
     flow: Flow
     config: Config
-    clusters: Clusters
+    clusters: ClusterClients
     operator: Operator
     reader: OffsetReader
     sync: GroupSync
-    home: Home = field(default_factory=home, kw_only=True)  # of drivers that are started here
+    state_directory: StateDirectory = field(
+        default_factory=state_directory, kw_only=True
+    )  # of drivers that are started here
     _fence: FenceResult = field(default_factory=FenceResult, init=False)
 
     VERB: ClassVar[str]
@@ -136,7 +138,7 @@ class FlowOperation:
 
     def _ran(self, flow: Flow, limit_s: float) -> str:
         app = next(each for each in applications(self.config) if flow.name in each.flows)
-        launcher = Launcher(self.home, Path(self.config.path).absolute())
+        launcher = Launcher(self.state_directory, Path(self.config.path).absolute())
         runner = BatchRunner(flow, app, self.clusters, launcher, lambda _: None)
         return runner.run_after_others(limit_s).sentence
 
@@ -215,10 +217,14 @@ class FlowOperation:
         renamed = next((each for each in proven if each.target_topic != each.topic), None)
         self.operator.require_turn()
         self.operator.amend(writable=self.flow.target)
-        told = f"{self.flow.target} is open for clients; next: point producers and consumers to it"
+        next_step = (
+            f"{self.flow.target} is open for clients; next: point producers and consumers to it"
+        )
         if renamed is None:
-            return told
-        return f"{told}; consumers of {renamed.topic} read {renamed.target_topic} there as well"
+            return next_step
+        return (
+            f"{next_step}; consumers of {renamed.topic} read {renamed.target_topic} there as well"
+        )
 
     # -- what is there -----------------------------------------------------------------------
 
@@ -249,7 +255,11 @@ Kind = TypeVar("Kind", bound=FlowOperation)
 
 @contextmanager
 def opened(
-    kind: type[Kind], flow: Flow, config: Config, clusters: Clusters, say: Callable[[str], None]
+    kind: type[Kind],
+    flow: Flow,
+    config: Config,
+    clusters: ClusterClients,
+    say: Callable[[str], None],
 ) -> Iterator[Kind]:
     """Give a flow's failover or switchover; its connections are closed afterwards."""
     from replication.adapters.auth.client_config import to_librdkafka  # noqa: PLC0415 - on first use

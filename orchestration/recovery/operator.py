@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from orchestration.flows.intents import signature
-from orchestration.flows.observation.clock import now_ms
 from orchestration.recovery.step_retry import answered
+from replication.clock import now_ms
 from replication.errors import ClusterRejected
 from replication.recovery.procedure import (
     BEAT_S,

@@ -24,7 +24,7 @@ def answered(step: Callable[[], str], say: Callable[[str], None]) -> str:
     moment without an answer does not end a procedure in which people wait for each step.
     """
 
-    def told(attempt: RetryCallState) -> None:
+    def log_retry(attempt: RetryCallState) -> None:
         if attempt.outcome is not None:
             say(f"  {attempt.outcome.exception()}; the step is tried again")
 
@@ -32,7 +32,7 @@ def answered(step: Callable[[], str], say: Callable[[str], None]) -> str:
         retry=retry_if_exception(_may_pass),
         stop=stop_after_attempt(_TRIES),
         wait=_PAUSE,
-        before_sleep=told,
+        before_sleep=log_retry,
         reraise=True,
     )
     return again(step)

@@ -9,12 +9,14 @@ from replication.state import ClusterIds, status_topic
 from replication.supervision.driver_supervision import applications
 
 if TYPE_CHECKING:
-    from orchestration.flows.observation.clients import Clusters, Processes
+    from orchestration.flows.observation.clients import ClusterClients, Processes
     from replication.settings.config import Config
     from replication.settings.flow_settings import Flow
 
 
-def require_target(flow: Flow, config: Config, clusters: Clusters, processes: Processes) -> None:
+def require_target(
+    flow: Flow, config: Config, clusters: ClusterClients, processes: Processes
+) -> None:
     """Raise WrongCluster if it leads to another one, as far as this host knows.
 
     The source is not asked: its address may have been switched to the target.

@@ -2,7 +2,7 @@
 
 ``event_log``: Reads what Dagster's history has of a flow: the observations of its stream
 ``flow_history``: What several looks at flows found, as series over time
-``over_time``: A flow over hours and days: what was stored of it, in equal stretches of time
+``over_time``: A flow over hours and days: what was stored of it, in equal intervals of time
 ``page``: The page: one HTML file that needs no other file
 ``pictures``: Pictures of the page in SVG: topology, lines over time, a heat map, states
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from orchestration.report.flow_history import Sample
+from orchestration.report.flow_history import FlowSample
 from orchestration.report.over_time import Stored, is_well
 from orchestration.services.asset_names import stream_path
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from dagster import DagsterInstance
 
-    from orchestration.services.home import Home
+    from orchestration.services.state_directory import StateDirectory
 
 _PAGE = 500  # observations that are read at a time
 _MOST = 20_000  # a month of samples every five minutes, and as many changes
@@ -39,13 +39,13 @@ def stored_samples(instance: DagsterInstance, flow: str, since_ms: int) -> tuple
     return tuple(found)
 
 
-def open_history(home: Home) -> DagsterInstance | None:
+def open_history(state_directory: StateDirectory) -> DagsterInstance | None:
     """Return the instance of the state directory's history; None: Dagster never ran there."""
-    if not (home.dagster / "dagster.yaml").exists():
+    if not (state_directory.dagster / "dagster.yaml").exists():
         return None
     import dagster as dg  # noqa: PLC0415 -- as above
 
-    return dg.DagsterInstance.from_config(str(home.dagster))
+    return dg.DagsterInstance.from_config(str(state_directory.dagster))
 
 
 def _stored(at_ms: int, metadata: Mapping[str, Any]) -> Stored:
@@ -54,7 +54,7 @@ def _stored(at_ms: int, metadata: Mapping[str, Any]) -> Stored:
         str(values.get("state", "not known")),
         values.get("highest latency in seconds"),
     )
-    sample = Sample(
+    sample = FlowSample(
         at_ms,
         state,
         bool(values.get("healthy", is_well(state))),  # an older release did not store it

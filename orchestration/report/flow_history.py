@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from replication.state import Drill, Loss
 
 
-class Sample(NamedTuple):
+class FlowSample(NamedTuple):
     """A flow at one moment; None: not known."""
 
     at_ms: int
@@ -28,22 +28,22 @@ class Sample(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OverTime:
-    """Hours or days, in equal stretches: one entry for each in all series, the oldest first."""
+    """Hours or days, in equal intervals: one entry for each in all series, the oldest first."""
 
     span: str  # in words
-    samples: Sequence[Sample] = ()
+    samples: Sequence[FlowSample] = ()
     lags: Mapping[str, Sequence[float | None]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
-class FlowHistory:
+class FlowSeries:
     """One flow. ``lags``: seconds by topic, one for each sample."""
 
     name: str
     sla_s: float
     drills: Sequence[Drill] = ()
     past: OverTime | None = None  # before the first sample; None: it was not asked for
-    samples: list[Sample] = field(default_factory=list)
+    samples: list[FlowSample] = field(default_factory=list)
     lags: dict[str, list[float | None]] = field(default_factory=dict)
     last: FlowView | None = None
 
@@ -72,11 +72,11 @@ class FlowHistory:
             each.extend([None] * (len(self.samples) - len(each)))  # it was not seen now
 
 
-def _sample(view: FlowView, at_ms: int) -> Sample:
+def _sample(view: FlowView, at_ms: int) -> FlowSample:
     lag = FlowLag(tuple(part for each in view.topics for part in each.lag.partitions))
     rates = [each.rate for each in view.topics if each.rate]
     delays = [anchor.latency_ms[0] for each in view.topics for anchor in each.anchors]
-    return Sample(
+    return FlowSample(
         at_ms,
         str(view.health.state),
         view.health.healthy,

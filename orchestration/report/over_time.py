@@ -1,16 +1,16 @@
-"""A flow over hours and days: what was stored of it, in equal stretches of time. Pure."""
+"""A flow over hours and days: what was stored of it, in equal intervals of time. Pure."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from orchestration.report.flow_history import OverTime, Sample
+from orchestration.report.flow_history import FlowSample, OverTime
 from replication.model import FlowState
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-MOST_STRETCHES = 96  # a quarter of an hour each in a day
+MOST_INTERVALS = 96  # a quarter of an hour each in a day
 SAMPLE_MS = 300_000  # the history has a sample at least so often, while Dagster runs
 _HOLDS_MS = 2 * SAMPLE_MS + 60_000
 _WELL = {FlowState.RUNNING, FlowState.PAUSED, FlowState.STOPPED}
@@ -20,7 +20,7 @@ _NOT_KNOWN = "not known"
 class Stored(NamedTuple):
     """One observation of a flow; ``lags``: seconds by topic, of those that were furthest behind."""
 
-    sample: Sample
+    sample: FlowSample
     lags: Mapping[str, float | None]
 
 
@@ -32,17 +32,17 @@ def is_well(state: str) -> bool:
 def over_time(stored: Sequence[Stored], span: str, since_ms: int, until_ms: int) -> OverTime:
     """Return what ``stored``, the oldest first, says of the time in between.
 
-    Of a stretch: the worst state, the highest lag and latency, the mean rates. Where nothing was
+    Of an interval: the worst state, the highest lag and latency, the mean rates. Where nothing was
     stored, the state of before for some minutes.
     """
-    count = max(1, min(MOST_STRETCHES, (until_ms - since_ms) // SAMPLE_MS))
+    count = max(1, min(MOST_INTERVALS, (until_ms - since_ms) // SAMPLE_MS))
     length = (until_ms - since_ms) / count
     rows: list[list[Stored]] = [[] for _ in range(count)]
     for each in stored:
         if since_ms <= each.sample.at_ms < until_ms:
             rows[int((each.sample.at_ms - since_ms) / length)].append(each)
     before = next((each for each in reversed(stored) if each.sample.at_ms < since_ms), None)
-    samples: list[Sample] = []
+    samples: list[FlowSample] = []
     for n, row in enumerate(rows):
         samples.append(_summed(row, before, since_ms + int(length * n)))
         before = row[-1] if row else before
@@ -51,14 +51,14 @@ def over_time(stored: Sequence[Stored], span: str, since_ms: int, until_ms: int)
     return OverTime(span, samples, lags if any(rows) else {})
 
 
-def _summed(row: Sequence[Stored], before: Stored | None, at_ms: int) -> Sample:
+def _summed(row: Sequence[Stored], before: Stored | None, at_ms: int) -> FlowSample:
     found = [each.sample for each in row]
     if not found:
         holds = before is not None and at_ms - before.sample.at_ms < _HOLDS_MS
         state = before.sample.state if before is not None and holds else _NOT_KNOWN
-        return Sample(at_ms, state, is_well(state) if holds else None, None, None, None, None)
+        return FlowSample(at_ms, state, is_well(state) if holds else None, None, None, None, None)
     worst = next((each for each in found if not each.healthy), found[-1])
-    return Sample(
+    return FlowSample(
         at_ms,
         worst.state,
         worst.healthy,

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from orchestration.report.flow_history import worst_first
 from orchestration.report.pictures import heat_map, line, states, topology
 from replication.durations import format_moment
-from replication.model import AS_WANTED, PartitionState
+from replication.model import NEEDS_NO_ACTION, PartitionState
 from replication.supervision.partition_states import describe_loss
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from orchestration.flows.status_view import FlowView
-    from orchestration.report.flow_history import FlowHistory, Sample
+    from orchestration.report.flow_history import FlowSample, FlowSeries
 
 MOST_TOPICS, MOST_LOSSES, MOST_GROUPS = 40, 20, 50  # the page stays readable
 MOST_NUMBERS = 10  # partitions of a topic
@@ -30,7 +30,7 @@ figure { margin: 1rem 0 } figcaption { color: #52606d } svg { max-width: 100%; h
 """
 
 
-def page(histories: Sequence[FlowHistory], at_ms: int) -> str:
+def page(histories: Sequence[FlowSeries], at_ms: int) -> str:
     """Return the page, in HTML, of what was found until ``at_ms``."""
     bad = [each.name for each in histories if not _is_well(each)]
     verdict = f"not healthy: {', '.join(bad)}" if bad else "all flows are healthy"
@@ -50,11 +50,11 @@ def page(histories: Sequence[FlowHistory], at_ms: int) -> str:
     )
 
 
-def _is_well(each: FlowHistory) -> bool:
+def _is_well(each: FlowSeries) -> bool:
     return each.last is not None and each.last.health.healthy
 
 
-def _summary(histories: Iterable[FlowHistory]) -> Iterator[tuple[str, ...]]:
+def _summary(histories: Iterable[FlowSeries]) -> Iterator[tuple[str, ...]]:
     for each in histories:
         if each.last is None:
             yield each.name, "not known", "", "", ""
@@ -75,7 +75,7 @@ def _point(view: FlowView) -> str:
     return "not known" if records is None else f"{records:,} records"
 
 
-def _flow(each: FlowHistory) -> Iterator[str]:
+def _flow(each: FlowSeries) -> Iterator[str]:
     samples = each.samples
     yield f"<h2>{escape(each.name)}</h2>"
     if past := each.past:
@@ -96,7 +96,7 @@ def _flow(each: FlowHistory) -> Iterator[str]:
 
 
 def _series(
-    samples: Sequence[Sample], lags: Mapping[str, Sequence[float | None]], sla_s: float
+    samples: Sequence[FlowSample], lags: Mapping[str, Sequence[float | None]], sla_s: float
 ) -> Iterator[str]:
     yield states([(sample.state, sample.healthy) for sample in samples])
     yield line("lag", "s", [sample.lag_s for sample in samples], sla_s)
@@ -117,13 +117,13 @@ def _section(
     yield _table(head, rows) if rows else f"<p>{otherwise}</p>"
 
 
-def _halted(each: FlowHistory) -> Iterator[tuple[str, ...]]:
+def _halted(each: FlowSeries) -> Iterator[tuple[str, ...]]:
     """Yield the partitions that are not RUNNING: of a topic, those in one state for one reason."""
     found: dict[tuple[str, str, str], list[int]] = defaultdict(list)
     for anchor in each.last.look.anchors if each.last and each.last.look else ():
         if anchor.state != PartitionState.RUNNING:
             found[anchor.topic, str(anchor.state), anchor.reason].append(anchor.partition)
-    worst = sorted(found.items(), key=lambda one: (one[0][1] in AS_WANTED, one[0]))
+    worst = sorted(found.items(), key=lambda one: (one[0][1] in NEEDS_NO_ACTION, one[0]))
     for (topic, state, reason), numbers in worst[:MOST_TOPICS]:
         named = ", ".join(map(str, numbers[:MOST_NUMBERS]))
         more = f" and {len(numbers) - MOST_NUMBERS} more" if numbers[MOST_NUMBERS:] else ""
@@ -132,20 +132,20 @@ def _halted(each: FlowHistory) -> Iterator[tuple[str, ...]]:
         yield f"and {len(worst) - MOST_TOPICS} more: isthmus status", "", ""
 
 
-def _losses(each: FlowHistory) -> Iterator[tuple[str, ...]]:
+def _losses(each: FlowSeries) -> Iterator[tuple[str, ...]]:
     for loss in each.losses[:MOST_LOSSES]:
         yield (describe_loss(loss),)
     if len(each.losses) > MOST_LOSSES:
         yield (f"and {len(each.losses) - MOST_LOSSES} more: isthmus losses",)
 
 
-def _groups(each: FlowHistory) -> Iterator[tuple[str, ...]]:
+def _groups(each: FlowSeries) -> Iterator[tuple[str, ...]]:
     look = each.last.look if each.last else None
     for group in (look.groups if look else ())[:MOST_GROUPS]:
         yield group.group, str(len(group.positions)), format_moment(group.at_ms)
 
 
-def _drills(each: FlowHistory) -> Iterator[tuple[str, ...]]:
+def _drills(each: FlowSeries) -> Iterator[tuple[str, ...]]:
     for drill in sorted(each.drills, key=lambda one: -one.ended_ms):
         yield (
             format_moment(drill.ended_ms),

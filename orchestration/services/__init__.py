@@ -3,7 +3,6 @@
 ``asset_names``: Names of Dagster's assets, for those who look for them without Dagster's
     definitions
 ``edited_definitions``: Notices that Dagster's definitions are older than the configuration file
-``home``: The state directory with Isthmus' local files, and the environment's settings for it
 ``instance``: Writes Dagster's instance files: storage, run limits, and the address of the code
     server
 ``keeper``: Starts Dagster's services, and restarts one that dies
@@ -12,6 +11,8 @@
 ``local_session``: Starts Dagster and the applications for ``isthmus run``; stops all within ten
     seconds
 ``spark_job``: Runs a bounded Spark job in a process of its own: ``python -m JOB REQUEST``
+``state_directory``: The state directory with Isthmus' local files, and the environment's settings
+    for it
 
 May import: ``replication``.
 """

@@ -18,7 +18,7 @@ from replication.errors import ConfigError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from replication.adapters.followed_file import Reading
+    from replication.adapters.followed_file import FileInForce
     from replication.adapters.local.processes import Process
 
 _LOOK_S = 2.0
@@ -29,7 +29,7 @@ class EditedDefinitions:
 
     def __init__(self, config: Path, state: Path) -> None:
         self._file = FollowedFile(config, state, keeps=False)
-        self._started_by: Reading | None = None
+        self._started_by: FileInForce | None = None
         self._look_at = 0.0
 
     def are_old(self, code: Process | None) -> bool:

@@ -13,7 +13,7 @@ from replication.errors import EnvironmentProblem
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from orchestration.services.home import Home
+    from orchestration.services.state_directory import StateDirectory
 
 POSTGRES_VARIABLE = "ISTHMUS_POSTGRES_URL"
 # Only written when there is none: an operator may point the storage at Postgres.
@@ -80,7 +80,7 @@ load_from:
 """
 
 
-def write_instance(where: Home, code_port: int) -> None:
+def write_instance(where: StateDirectory, code_port: int) -> None:
     """Write dagster.yaml if there is none, and workspace.yaml.
 
     History is in SQLite files here, or in the Postgres that ISTHMUS_POSTGRES_URL names. Raises
@@ -113,7 +113,7 @@ def _require_storage(instance: Path, *, postgres: bool) -> None:
     if postgres and not named:
         raise EnvironmentProblem(
             f"{instance} does not use {POSTGRES_VARIABLE}, which is set: delete the file to "
-            "have it written anew (the history in files is then not shown), or unset the "
+            "have it written again (the history in files is then not shown), or unset the "
             "variable"
         )
     if named and not postgres:

@@ -24,10 +24,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from orchestration.services.edited_definitions import EditedDefinitions
-from orchestration.services.home import CONFIG_VARIABLE, HOME_VARIABLE, Home, config_file, home
 from orchestration.services.instance import POSTGRES_VARIABLE, postgres_url, write_instance
 from orchestration.services.launcher import restore_sigint
 from orchestration.services.local_ports import HOST, answers
+from orchestration.services.state_directory import (
+    CONFIG_VARIABLE,
+    HOME_VARIABLE,
+    StateDirectory,
+    config_file,
+    state_directory,
+)
 from replication.adapters.local.files import PRIVATE_UMASK, shorten_log
 from replication.adapters.local.processes import Process, recall, remember, spawn
 
@@ -61,7 +67,7 @@ class Service:
     not_before_s: float = field(default=0.0)
 
 
-def start_keeper(where: Home, config: Path, ports: Ports) -> Process:
+def start_keeper(where: StateDirectory, config: Path, ports: Ports) -> Process:
     """Start the keeper detached; it keeps running when this process ends.
 
     Raises EnvironmentProblem where Dagster's own files do not fit.
@@ -86,12 +92,12 @@ def start_keeper(where: Home, config: Path, ports: Ports) -> Process:
     return process
 
 
-def running_keeper(where: Home) -> Process | None:
+def running_keeper(where: StateDirectory) -> Process | None:
     """Return the keeper of this state directory if it lives."""
     return recall(_pid_file(where, "keeper"))
 
 
-def stop_services(where: Home) -> None:
+def stop_services(where: StateDirectory) -> None:
     """Stop the keeper and all services, also those that a killed keeper left."""
     keeper = running_keeper(where)
     if keeper is not None:
@@ -102,7 +108,7 @@ def stop_services(where: Home) -> None:
 NAMES = ("code", "daemon", "web")
 
 
-def build_services(where: Home, ports: Ports) -> list[Service]:
+def build_services(where: StateDirectory, ports: Ports) -> list[Service]:
     """Return the services in the order in which they are to start."""
     python, workspace = sys.executable, str(where.dagster / "workspace.yaml")
     code = [python, "-m", "dagster", "api", "grpc", "-m", "orchestration.definitions"]
@@ -115,7 +121,7 @@ def build_services(where: Home, ports: Ports) -> list[Service]:
     return services if ports.web is not None else services[:-1]
 
 
-def keep(where: Home, ports: Ports, ended: threading.Event) -> None:
+def keep(where: StateDirectory, ports: Ports, ended: threading.Event) -> None:
     """Keep the services running until ``ended`` is set, then end them all."""
     _end([each for name in NAMES if (each := recall(_pid_file(where, name)))])
     services = build_services(where, ports)
@@ -136,7 +142,7 @@ def keep(where: Home, ports: Ports, ended: threading.Event) -> None:
         _end([each.process for each in services if each.process is not None])
 
 
-def _shorten_logs(where: Home, now_s: float) -> None:
+def _shorten_logs(where: StateDirectory, now_s: float) -> None:
     """Move long logs aside, once in LOGS_EVERY_S."""
     if now_s % LOGS_EVERY_S < 2 * POLL_S:
         for name in (*NAMES, "keeper"):
@@ -147,7 +153,7 @@ def _runs(service: Service) -> bool:
     return service.process is not None and service.process.alive()
 
 
-def _revive(service: Service, where: Home, now_s: float) -> None:
+def _revive(service: Service, where: StateDirectory, now_s: float) -> None:
     """Start the service that does not run, unless it failed so often that it is to wait."""
     if service.process is not None:
         _note_failure(service, now_s)
@@ -171,7 +177,7 @@ def _restart(service: Service) -> None:
     service.process, service.noted = None, False
 
 
-def _note(service: Service, where: Home) -> None:
+def _note(service: Service, where: StateDirectory) -> None:
     """Write the service's pid file; while the disk is full it is tried again."""
     if service.process is not None:
         with contextlib.suppress(OSError):
@@ -198,7 +204,7 @@ def _end(processes: list[Process]) -> None:
             each.signal(signal.SIGKILL)
 
 
-def _pid_file(where: Home, name: str) -> Path:
+def _pid_file(where: StateDirectory, name: str) -> Path:
     return where.dagster / f"{name}.pid"
 
 
@@ -213,7 +219,7 @@ def main() -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: ended.set())
     ports = Ports(arguments.web_port, arguments.code_port, arguments.web_host)
-    keep(home(), ports, ended)
+    keep(state_directory(), ports, ended)
 
 
 if __name__ == "__main__":

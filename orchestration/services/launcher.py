@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from orchestration.services.home import Home
+    from orchestration.services.state_directory import StateDirectory
     from replication.settings.flow_settings import Flow
     from replication.state import ClusterIds
     from replication.supervision.driver_supervision import Application
@@ -37,7 +37,7 @@ STOP_S = 20.0  # a driver drains its epoch before it ends
 class Launcher:
     """Applications of one configuration file on this host."""
 
-    home: Home
+    state_directory: StateDirectory
     config: Path
 
     def watcher(self, app: Application) -> Process | None:
@@ -49,18 +49,18 @@ class Launcher:
 
     def driver(self, app: Application) -> Process | None:
         """Return the driver that holds the application's lock, for its watcher may be gone."""
-        lock = self.home.app(app.name) / "driver.lock"
+        lock = self.state_directory.app(app.name) / "driver.lock"
         if not is_locked(lock):
             return None
         return recall(lock)  # None: it has just taken the lock, or has just ended
 
     def driver_alive(self, app: Application) -> bool:
         """Return whether a driver on this host holds the application's lock."""
-        return is_locked(self.home.app(app.name) / "driver.lock")
+        return is_locked(self.state_directory.app(app.name) / "driver.lock")
 
     def cluster_ids(self, app: Application, flow: Flow) -> ClusterIds:
         """Return the ids of a flow's clusters, as its driver on this host has kept them."""
-        return read_ids(cluster_file(self.home.app(app.name), flow.name), flow)
+        return read_ids(cluster_file(self.state_directory.app(app.name), flow.name), flow)
 
     @contextlib.contextmanager
     def acting(self, app: Application) -> Iterator[None]:
@@ -131,23 +131,23 @@ class Launcher:
         arguments = ["--config", str(self.config), "--target", app.target]
         if app.name != app.target:
             arguments += ["--flow", app.flows[0]]
-        state = ["--state-dir", str(self.home.root)]
+        state = ["--state-dir", str(self.state_directory.root)]
         return [sys.executable, "-m", "spark_jobs.watch", *arguments, *state]
 
     def _make(self, app: Application) -> Path:
         """Create the application's directory, for this user alone."""
-        directory = self.home.app(app.name)
-        make_private(self.home.root, directory.parent, directory)
+        directory = self.state_directory.app(app.name)
+        make_private(self.state_directory.root, directory.parent, directory)
         return directory
 
     def _acting_lock(self, app: Application) -> Path:
-        return self.home.app(app.name) / "acting.lock"
+        return self.state_directory.app(app.name) / "acting.lock"
 
     def _stopped(self, app: Application) -> Path:
-        return self.home.app(app.name) / "stopped"
+        return self.state_directory.app(app.name) / "stopped"
 
     def _pid_file(self, app: Application) -> Path:
-        return self.home.app(app.name) / "watcher.pid"
+        return self.state_directory.app(app.name) / "watcher.pid"
 
 
 def restore_sigint() -> None:

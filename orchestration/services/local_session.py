@@ -8,16 +8,16 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
-from orchestration.services.home import prepare
 from orchestration.services.keeper import Ports, running_keeper, start_keeper, stop_services
 from orchestration.services.local_ports import HOST, answers, free_port, reached, ui_port
+from orchestration.services.state_directory import prepare
 from replication.errors import EnvironmentProblem
 
 if TYPE_CHECKING:
     from types import FrameType
 
-    from orchestration.services.home import Home
     from orchestration.services.launcher import Launcher
+    from orchestration.services.state_directory import StateDirectory
     from replication.adapters.local.processes import Process
     from replication.supervision.driver_supervision import Application
 
@@ -26,7 +26,7 @@ UI_PATIENCE_S = 90.0
 LOG_TAIL_BYTES = 1500
 
 
-def require_stopped(where: Home) -> None:
+def require_stopped(where: StateDirectory) -> None:
     """Raise EnvironmentProblem if Isthmus already runs from this state directory."""
     if running_keeper(where) is not None:
         raise EnvironmentProblem(
@@ -68,7 +68,7 @@ class Ending:
 
 
 @dataclass(slots=True)
-class Session:
+class LocalSession:
     """Dagster's services and the Spark applications of one configuration file."""
 
     launcher: Launcher
@@ -85,7 +85,7 @@ class Session:
 
     def start(self) -> None:
         """Start Dagster, which then starts the applications. Raises EnvironmentProblem."""
-        where = self.launcher.home
+        where = self.launcher.state_directory
         prepare(where)
         require_stopped(where)
         stop_services(where)  # services that a killed keeper left still listen on their ports
@@ -117,14 +117,14 @@ class Session:
             self.keeper.signal(signal.SIGTERM)
         for app in self.applications:
             self.launcher.ask_to_stop(app)
-        stop_services(self.launcher.home)
+        stop_services(self.launcher.state_directory)
         for app in self.applications:
             self.launcher.stop(app, max(0.2, deadline - time.monotonic()))
 
     def _log_tail(self) -> str:
         for name in ("code", "daemon", "web", "keeper"):
-            log = self.launcher.home.logs / f"{name}.log"
+            log = self.launcher.state_directory.logs / f"{name}.log"
             if log.exists() and log.stat().st_size:
                 end = log.read_bytes()[-LOG_TAIL_BYTES:].decode(errors="replace")
                 return f"The end of {log}:\n{end}"
-        return f"Logs: {self.launcher.home.logs}"
+        return f"Logs: {self.launcher.state_directory.logs}"

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 def run_job(
-    job: str, request: Mapping[str, Any], told: Callable[[str], None], failed: str = ""
+    job: str, request: Mapping[str, Any], on_line: Callable[[str], None], failed: str = ""
 ) -> None:
-    """Run the module ``job`` until it ends; ``told`` gets each line of its output as it comes.
+    """Run the module ``job`` until it ends; ``on_line`` gets each line of its output as it comes.
 
     Raises ReplicationError with the last line of its stderr, behind ``failed``, if its exit code is
-    not 0. What ``told`` raises, or Ctrl-C, ends the job.
+    not 0. What ``on_line`` raises, or Ctrl-C, ends the job.
     """
     with (
         tempfile.NamedTemporaryFile("w", prefix="isthmus-", suffix=".json") as file,
@@ -36,7 +36,7 @@ def run_job(
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True) as process:
             try:
                 for line in process.stdout or ():
-                    told(line)
+                    on_line(line)
             except BaseException:
                 process.terminate()
                 raise

@@ -17,7 +17,7 @@ _SHOWN = 5  # partitions
 
 
 def problems(look: FlowLook) -> Iterator[str]:
-    """Yield what stands against a switchover, each with what to do; nothing: it can begin."""
+    """Yield what prevents a switchover, each with what to do; nothing: it can begin."""
     name, seen = look.flow.name, look.seen
     silent = [each for each in (seen.target_silence, seen.source_silence) if each]
     if silent:

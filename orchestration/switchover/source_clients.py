@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from orchestration.flows.comparison.flow_comparison import FlowComparison
 from orchestration.flows.comparison.topic_comparison import Options
-from orchestration.switchover.report import still_writing
+from orchestration.switchover.switchover_report import still_writing
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.naming.policy import is_heartbeat, policy_for
 from replication.offsets.groups.consumer_groups import IDLE
@@ -19,7 +19,7 @@ from replication.recovery.source_writers import SourceWriters
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from orchestration.flows.observation.clients import Clusters
+    from orchestration.flows.observation.clients import ClusterClients
     from replication.adapters.offset_reader import OffsetReader
     from replication.model import TopicPartition
     from replication.offsets.groups.group_sync import GroupSync
@@ -39,7 +39,7 @@ class SourceClients:
 
     flow: Flow
     config: Config
-    clusters: Clusters
+    clusters: ClusterClients
     reader: OffsetReader
     sync: GroupSync
 

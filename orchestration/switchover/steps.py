@@ -9,8 +9,8 @@ from orchestration.flows.observation.flow_reader import look_at
 from orchestration.recovery.flow_operation import FlowOperation, require_committed
 from orchestration.switchover.home_positions import opened_home
 from orchestration.switchover.readiness import halted_by_denial, problems
-from orchestration.switchover.report import SwitchoverReport
 from orchestration.switchover.source_clients import SourceClients
+from orchestration.switchover.switchover_report import SwitchoverReport
 from orchestration.switchover.tail_comparison import compare_tail
 from orchestration.switchover.write_denial import WriteDenial
 from replication.errors import ClusterRejected, ClusterUnavailable
@@ -52,8 +52,8 @@ class SwitchoverSteps(FlowOperation):
         if found:
             raise ClusterRejected("; ".join(found))
         consuming = ", ".join(self.source().consuming(self.sync.plan().translated))
-        told = f"; groups that consume on {self.flow.source}: {consuming}" if consuming else ""
-        return f"both clusters answer, and {self.flow.name} runs{told}"
+        remarks = f"; groups that consume on {self.flow.source}: {consuming}" if consuming else ""
+        return f"both clusters answer, and {self.flow.name} runs{remarks}"
 
     def _deny_writes(self, operation: Operation) -> str:
         return self._denial().deny(operation, self.source().topics())
@@ -97,9 +97,9 @@ class SwitchoverSteps(FlowOperation):
                 actions = (*actions, *homeward.actions)
                 home = f"; brought home those of {counted(len(commits), 'group')} in renamed copies"
         left = SwitchoverReport(self.flow.name, actions=actions).left
-        told = "".join(f"; left: {each.group}, {each.reason}" for each in left)
+        remarks = "".join(f"; left: {each.group}, {each.reason}" for each in left)
         set_here = f"set the offsets of {len(found.commits)} of {counted(len(names), 'group')}"
-        return f"{set_here}{home}{told}"
+        return f"{set_here}{home}{remarks}"
 
     def _open(self, operation: Operation) -> str:
         """Open the target. Raises ClusterRejected if somebody wrote."""
@@ -116,7 +116,7 @@ class SwitchoverSteps(FlowOperation):
         return did
 
     def problems(self) -> Iterator[str]:
-        """Yield what stands against a switchover now; nothing: it can begin."""
+        """Yield what prevents a switchover now; nothing: it can begin."""
         found = list(problems(look_at(self.flow, self.clusters)))
         yield from found
         if found or not self.options.deny_writes:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from orchestration.flows.intents import write_intent
-from orchestration.switchover.report import SwitchoverReport
 from orchestration.switchover.steps import SwitchoverSteps
+from orchestration.switchover.switchover_report import SwitchoverReport
 from replication.errors import ClusterRejected, ClusterUnavailable, FlowTaken, ReplicationError
 from replication.model import Desired
 from replication.recovery.procedure import stopped_by
@@ -39,7 +39,7 @@ class Switchover(SwitchoverSteps):
         return switchover_steps(self.flow.name, self.flow.source, self.flow.target, options)
 
     def preview(self) -> SwitchoverReport:
-        """Return what stands against it, and where groups stand now; change nothing."""
+        """Return what prevents it, and where groups stand now; change nothing."""
         if self.unfinished():
             return SwitchoverReport(self.flow.name)
         found = tuple(self.problems())
@@ -95,14 +95,14 @@ class Switchover(SwitchoverSteps):
         whole = f"{self.flow.name} was not switched over: {why}"
         try:
             with self.operator.beating():
-                told = "; ".join(self._taken_back(operation))
+                undone = "; ".join(self._taken_back(operation))
         except ReplicationError as error:
             raise ClusterUnavailable(
                 f"{whole}. Not all was undone: {error}; repeat it with isthmus switchover FILE "
                 f"--flow '{self.flow.name}' --undo"
             ) from error
         self.operator.end_undone(self.operator.current())
-        return f"{whole}. Undone: {told or 'nothing had been changed'}"
+        return f"{whole}. Undone: {undone or 'nothing had been changed'}"
 
     def _taken_back(self, operation: Operation) -> Iterator[str]:
         """Undo what was done, the last first; yield each."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from orchestration.flows.comparison.comparison_verdict import Row, verdict
+from orchestration.flows.comparison.comparison_verdict import ComparisonRow, verdict
 from replication.errors import ClusterRejected
 from replication.planning.explain import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from orchestration.flows.comparison.compared_partition import Result
+    from orchestration.flows.comparison.compared_partition import PartitionResult
     from orchestration.flows.comparison.flow_comparison import FlowComparison
 
 
@@ -19,16 +19,16 @@ def compare_tail(comparison: FlowComparison) -> str:
     """Compare, and return how much was; raise ClusterRejected at the first difference."""
     name = comparison.flow.name
     results = [comparison.compare(each, lambda _: None) for each in comparison.plan()]
-    found = verdict([Row(name, each) for each in results])
+    found = verdict([ComparisonRow(name, each) for each in results])
     if not found.good:
         raise ClusterRejected(f"the copies are {found}: {'; '.join(differences(results))}")
     same = sum(each.comparison.equal for each in results)
     return f"{counted(same, 'record')} of {counted(len(results), 'partition')} are equal"
 
 
-def differences(results: Sequence[Result]) -> Iterator[str]:
+def differences(results: Sequence[PartitionResult]) -> Iterator[str]:
     """Yield a sentence for each partition whose copy is not exact; one if nothing was compared."""
-    told = False
+    has_difference = False
     for each in results:
         where, found = each.work.source, each.comparison
         if each.missing:
@@ -41,6 +41,6 @@ def differences(results: Sequence[Result]) -> Iterator[str]:
                 at = first.source if first.source is not None else first.target
                 side = "source" if first.source is not None else "target"
                 yield f"{where}: {finding.count} {kind}, the first at {side} offset {at}"
-        told = told or each.missing or bool(each.halted) or not found.is_clean()
-    if not told:
+        has_difference = has_difference or each.missing or bool(each.halted) or not found.is_clean()
+    if not has_difference:
         yield "no record could be compared; --tail 0 compares none"

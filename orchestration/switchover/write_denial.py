@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from orchestration.recovery.operator import Operator
     from replication.client.acl_values import Acl
-    from replication.client.admin import Cluster
+    from replication.client.admin import ClusterAdmin
     from replication.state import Operation
 
 
@@ -29,7 +29,7 @@ class WriteDenial:
     Raises NoAuthorizer, ClusterRejected, ClusterUnavailable.
     """
 
-    cluster: Cluster
+    cluster: ClusterAdmin
     alias: str
     operator: Operator
 

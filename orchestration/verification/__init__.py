@@ -4,7 +4,6 @@
 ``flow_verification``: One verification of a flow: plan, compare, look into what differs, remember
 ``outcome``: What a verification found, and its verdict
 ``partition_plan``: Which ranges of a partition are compared, and why it cannot be
-``report``: A verification as JSON and as a page
 ``report_files``: Where reports are stored, and for how long
 ``spark_process``: Compares ranges by a Spark job in a process of its own
 ``transform_intervals``: Between which points the results of a transform are compared
@@ -12,6 +11,7 @@
 ``transform_process``: Compares what a transform wrote by a Spark job in a process of its own
 ``transformed_topics``: Verifies the topics of a flow that are transformed: with what the transform
     makes of the source
+``verification_report``: A verification as JSON and as a page
 
 May import: ``orchestration.flows``, ``orchestration.services`` and ``replication``. No Dagster.
 """

@@ -7,33 +7,33 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from orchestration.flows.comparison.copy_positions import Begins, LogStarts
 from orchestration.verification import outcome
-from orchestration.verification.outcome import Difference
+from orchestration.verification.outcome import RecordDifference
 from replication.model import OffsetRange
-from replication.records.batch_comparison import Place
-from replication.records.comparison_result import Apart, Kind, Part
+from replication.records.batch_comparison import OffsetPair
+from replication.records.comparison_result import DifferenceKind, NoCounterpart, RecordPart
 from replication.verification.ranges import RangeResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from orchestration.flows.comparison.compared_partition import Work
-    from orchestration.flows.comparison.copy_positions import Copied, CopyPositions
-    from orchestration.verification.partition_plan import PartitionPlan
+    from orchestration.flows.comparison.copy_positions import CopyPosition, CopyPositions
+    from orchestration.verification.partition_plan import PartitionVerificationPlan
     from replication.model import TopicPartition
     from replication.records.comparison_result import Comparison
     from replication.verification.ranges import VerifiedRange
 
 _NAMES = {
-    Kind.LOST: outcome.LOST,
-    Kind.REPEATED: outcome.REPEATED,
-    Kind.OUT_OF_ORDER: outcome.OUT_OF_ORDER,
-    Kind.EXTRA: outcome.EXTRA,
+    DifferenceKind.LOST: outcome.LOST,
+    DifferenceKind.REPEATED: outcome.REPEATED,
+    DifferenceKind.OUT_OF_ORDER: outcome.OUT_OF_ORDER,
+    DifferenceKind.EXTRA: outcome.EXTRA,
 }
 _PARTS = {
-    Part.KEY: outcome.KEY,
-    Part.VALUE: outcome.VALUE,
-    Part.HEADERS: outcome.HEADERS,
-    Part.TIMESTAMP: outcome.TIMESTAMP,
+    RecordPart.KEY: outcome.KEY,
+    RecordPart.VALUE: outcome.VALUE,
+    RecordPart.HEADERS: outcome.HEADERS,
+    RecordPart.TIMESTAMP: outcome.TIMESTAMP,
 }
 
 
@@ -44,8 +44,8 @@ class Suspect(NamedTuple):
     of the equal range in front, which is compared again to recognize repeated records.
     """
 
-    begin: Place
-    end: Place
+    begin: OffsetPair
+    end: OffsetPair
     before: int = 0
     context: int | None = None
 
@@ -77,7 +77,7 @@ def suspects(ranges: Sequence[VerifiedRange], results: Mapping[int, RangeResult]
         result = results[each.number]
         adjoins = previous is not None and previous.here.end == each.here.start
         if not result.equal:
-            end = Place(each.here.end, each.there.end)
+            end = OffsetPair(each.here.end, each.there.end)
             if open_ and adjoins:
                 found[-1] = found[-1]._replace(end=end)
             else:
@@ -88,14 +88,14 @@ def suspects(ranges: Sequence[VerifiedRange], results: Mapping[int, RangeResult]
 
 
 def _begun(
-    each: VerifiedRange, result: RangeResult, before: VerifiedRange | None, end: Place
+    each: VerifiedRange, result: RangeResult, before: VerifiedRange | None, end: OffsetPair
 ) -> Suspect:
     if result.mark is not None:
         source, target, records = result.mark
-        return Suspect(Place(source, target), end, records)
+        return Suspect(OffsetPair(source, target), end, records)
     if before is not None:
-        return Suspect(Place(before.here.start, before.there.start), end, 0, before.number)
-    return Suspect(Place(each.here.start, each.there.start), end)
+        return Suspect(OffsetPair(before.here.start, before.there.start), end, 0, before.number)
+    return Suspect(OffsetPair(each.here.start, each.there.start), end)
 
 
 @dataclass(slots=True)
@@ -103,12 +103,12 @@ class FixedBegins:
     """The positions of a flow, with begins at known places; retention may have passed them."""
 
     positions: CopyPositions
-    begin: Place | None = None
+    begin: OffsetPair | None = None
 
     def look(self) -> None:
         """Read nothing: what is compared was planned before."""
 
-    def copied(self, source: TopicPartition, target: TopicPartition) -> Copied:
+    def copied(self, source: TopicPartition, target: TopicPartition) -> CopyPosition:
         """Return what the anchor said at the last look of the flow's positions."""
         return self.positions.copied(source, target)
 
@@ -121,7 +121,7 @@ class FixedBegins:
         return Begins(*self.begin, LogStarts(*self.begin))
 
 
-def work_of(plan: PartitionPlan, suspect: Suspect) -> Work:
+def work_of(plan: PartitionVerificationPlan, suspect: Suspect) -> Work:
     """Return what a comparison reads for a suspect; losses by decision are not read."""
     copied = replace(plan.work.copied, damaged=plan.left_out)
     source, target = suspect.end
@@ -133,26 +133,26 @@ def counts_of(found: Comparison) -> dict[str, int]:
     counts = {name: found.count(kind) for kind, name in _NAMES.items()}
     counts |= {name: found.parts[part] for part, name in _PARTS.items()}
     if not any(found.parts.values()):
-        counts[outcome.DIFFERENT] = found.count(Kind.DIFFERENT)
+        counts[outcome.DIFFERENT] = found.count(DifferenceKind.DIFFERENT)
     return {name: count for name, count in counts.items() if count}
 
 
-def examples_of(found: Comparison) -> Iterator[Difference]:
+def examples_of(found: Comparison) -> Iterator[RecordDifference]:
     """Yield the first differences of each kind."""
     for kind, finding in found.found.items():
-        none: list[tuple[Part, ...]] = [()] * len(finding.examples)
+        none: list[tuple[RecordPart, ...]] = [()] * len(finding.examples)
         parts = finding.differs or none
         for example, differs in zip(finding.examples, parts, strict=True):
             names = tuple(_PARTS[each] for each in differs) or (
                 _NAMES.get(kind, outcome.DIFFERENT),
             )
-            yield Difference(names, example.source, example.target)
+            yield RecordDifference(names, example.source, example.target)
 
 
-def apart_of(found: Comparison) -> dict[str, int]:
+def uncounted_records(found: Comparison) -> dict[str, int]:
     """Return the records without a counterpart, by reason; offsets outside of the ranges apart."""
     return {
         why.value: count
-        for why, count in found.apart.items()
-        if count and why is not Apart.BEFORE_START
+        for why, count in found.no_counterpart.items()
+        if count and why is not NoCounterpart.BEFORE_START
     }

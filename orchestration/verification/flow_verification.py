@@ -11,22 +11,28 @@ from orchestration.flows.comparison.topic_comparison import Options
 from orchestration.verification import outcome
 from orchestration.verification.differences import (
     FixedBegins,
-    apart_of,
     counts_of,
     examples_of,
     in_parts,
     suspects,
+    uncounted_records,
     work_of,
 )
-from orchestration.verification.outcome import Difference, Outcome, PartitionOutcome, Speed
+from orchestration.verification.outcome import (
+    PartitionOutcome,
+    RecordDifference,
+    Speed,
+    VerificationOutcome,
+)
 from orchestration.verification.partition_plan import (
-    KnownPartition,
-    PartitionPlan,
-    era_of,
+    PartitionToVerify,
+    PartitionVerificationPlan,
+    incarnation_of,
     plan_partition,
 )
 from orchestration.verification.transformed_topics import TransformedTopics
-from replication.records.batch_comparison import Place
+from replication.clock import now_ms
+from replication.records.batch_comparison import OffsetPair
 from replication.records.comparison_result import Limits
 from replication.state import Verification, VerifiedUpTo
 
@@ -75,15 +81,15 @@ class FlowVerification:
     all_topics: bool = True
     _results: dict[int, RangeResult] = field(default_factory=dict)
 
-    def run(self) -> Outcome:
+    def run(self) -> VerificationOutcome:
         """Verify, and note how far all is equal."""
-        began, at_ms = time.monotonic(), int(time.time() * 1000)
+        began, at_ms = time.monotonic(), now_ms()
         isolation = self.flow.copying.isolation
         options = Options(isolation, limits=Limits(examples=_EXAMPLES), parts=True)
         with FlowComparison(self.flow, self.config, self.topics, options) as comparison:
             if not comparison.pairs and not comparison.transformed:
                 why = f"{self.flow.source} has no topic that the flow selects and --topics matches"
-                return Outcome(self.flow.name, at_ms, (), Speed(0, 0, 1, 0), left=why)
+                return VerificationOutcome(self.flow.name, at_ms, (), Speed(0, 0, 1, 0), left=why)
             known, waiting = self._known(comparison)
             plans = self._plans(known)
             ranges = [each for plan in plans for each in plan.ranges]
@@ -95,7 +101,7 @@ class FlowVerification:
             transformed = topics.verify(self.selected)
             found = [*self._judged(plans, comparison, options), *waiting]
             found += [each for one in transformed for each in one.partitions]
-            whole = Outcome(
+            whole = VerificationOutcome(
                 self.flow.name,
                 at_ms,
                 sorted(found, key=lambda each: each.source),
@@ -108,9 +114,9 @@ class FlowVerification:
 
     def _known(
         self, comparison: FlowComparison
-    ) -> tuple[list[KnownPartition], list[PartitionOutcome]]:
+    ) -> tuple[list[PartitionToVerify], list[PartitionOutcome]]:
         """Return what can be planned, and of all other partitions why not."""
-        known: list[KnownPartition] = []
+        known: list[PartitionToVerify] = []
         waiting: list[PartitionOutcome] = []
         works = comparison.plan()
         times = self._times(comparison, works)
@@ -123,7 +129,7 @@ class FlowVerification:
                 waiting.append(unplanned)
                 continue
             known.append(
-                KnownPartition(
+                PartitionToVerify(
                     work,
                     comparison.span(work),
                     reader.known.anchors[work.source],
@@ -152,8 +158,8 @@ class FlowVerification:
 
         return offsets(self.selected.since_ms), offsets(self.selected.until_ms)
 
-    def _plans(self, known: Sequence[KnownPartition]) -> list[PartitionPlan]:
-        plans: list[PartitionPlan] = []
+    def _plans(self, known: Sequence[PartitionToVerify]) -> list[PartitionVerificationPlan]:
+        plans: list[PartitionVerificationPlan] = []
         first = 0
         for each in known:
             plan = plan_partition(each, self.selected, self.config.verification.range_bytes, first)
@@ -166,7 +172,10 @@ class FlowVerification:
         return Speed(whole, sum(each.seconds for each in results), self.config.jobs.cores, cpu)
 
     def _judged(
-        self, plans: Sequence[PartitionPlan], comparison: FlowComparison, options: Options
+        self,
+        plans: Sequence[PartitionVerificationPlan],
+        comparison: FlowComparison,
+        options: Options,
     ) -> Iterator[PartitionOutcome]:
         """Yield what was found in each partition, after what differs was looked into."""
         begins = FixedBegins(comparison.positions)
@@ -194,7 +203,7 @@ class FlowVerification:
             comparer.close()
 
     def _outcome_of_ranges(
-        self, plan: PartitionPlan, parts: Collection[RangeResult]
+        self, plan: PartitionVerificationPlan, parts: Collection[RangeResult]
     ) -> PartitionOutcome:
         """Return what the ranges say: those that are equal count, damaged ones are named."""
         results = [self._results[each.number] for each in plan.ranges]
@@ -211,9 +220,9 @@ class FlowVerification:
     def _remember(
         self,
         comparison: FlowComparison,
-        plans: Sequence[PartitionPlan],
+        plans: Sequence[PartitionVerificationPlan],
         transformed: Sequence[TransformOutcome],
-        whole: Outcome,
+        whole: VerificationOutcome,
     ) -> None:
         """Note how far all is equal; nothing of a run that left ranges out."""
         if self.selected.is_partial:
@@ -241,7 +250,9 @@ class FlowVerification:
         reader.remember_verified(verified, last)
 
 
-def _verified(flow: str, plan: PartitionPlan, anchor: Anchor, at_ms: int) -> VerifiedUpTo:
+def _verified(
+    flow: str, plan: PartitionVerificationPlan, anchor: Anchor, at_ms: int
+) -> VerifiedUpTo:
     return VerifiedUpTo(
         flow,
         plan.work.source.topic,
@@ -251,14 +262,14 @@ def _verified(flow: str, plan: PartitionPlan, anchor: Anchor, at_ms: int) -> Ver
         plan.end.target,
         anchor.source_topic_id,
         anchor.target_topic_id,
-        era_of(anchor),
+        incarnation_of(anchor),
         at_ms,
     )
 
 
 def _unplanned(work: Work) -> PartitionOutcome | None:
     """Return why a partition cannot be planned; None: it can."""
-    none = PartitionOutcome(str(work.source), str(work.target), Place(0, 0), Place(0, 0))
+    none = PartitionOutcome(str(work.source), str(work.target), OffsetPair(0, 0), OffsetPair(0, 0))
     if work.copied.source is None:
         waits = not work.target_end or work.copied.remark.startswith("the flow has")
         if not work.records and not work.target_end:
@@ -267,18 +278,18 @@ def _unplanned(work: Work) -> PartitionOutcome | None:
     if not work.on_target:
         if not work.copied.source:
             return none
-        found = Difference((outcome.MISSING,), 0, None)
+        found = RecordDifference((outcome.MISSING,), 0, None)
         return replace(none, counts={outcome.MISSING: 1}, examples=(found,))
     return None
 
 
-def _up_to_end(plan: PartitionPlan) -> Work:
+def _up_to_end(plan: PartitionVerificationPlan) -> Work:
     """Return what is compared of a partition record by record: up to its anchor."""
     copied = replace(plan.work.copied, damaged=plan.left_out)
     return replace(plan.work, copied=copied)
 
 
-def _outcome(plan: PartitionPlan, remarks: Sequence[str]) -> PartitionOutcome:
+def _outcome(plan: PartitionVerificationPlan, remarks: Sequence[str]) -> PartitionOutcome:
     work = plan.work
     halted = [f"copying has halted: {work.copied.halted}"] if work.copied.halted else []
     left = sum(each.end - each.start for each in plan.left_out)
@@ -300,7 +311,7 @@ def _with(judged: PartitionOutcome, found: Comparison, records: int) -> Partitio
         judged,
         records=judged.records + records,
         counts=_sum(judged.counts, counts_of(found)),
-        apart=_sum(judged.apart, apart_of(found)),
+        no_counterpart=_sum(judged.no_counterpart, uncounted_records(found)),
         examples=(*judged.examples, *examples_of(found)),
     )
 

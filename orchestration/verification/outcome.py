@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from replication.records.batch_comparison import Place
+    from replication.records.batch_comparison import OffsetPair
 
 EXIT_EQUAL, EXIT_DIFFERENT, EXIT_CANNOT = 0, 1, 2
 LOST, REPEATED, OUT_OF_ORDER, EXTRA = "lost", "repeated", "out of order", "extra"
@@ -19,14 +19,14 @@ KEY, VALUE, HEADERS, TIMESTAMP = (
     "different headers",
     "different timestamp",
 )
-# A record of a compacted topic: which part differs is not told.
+# A record of a compacted topic: which part differs is not known.
 DIFFERENT, DAMAGED, MISSING = "different", "damaged", "missing partition"
 # In the order of reports. A record of which several parts differ counts for each of them.
 KINDS = (LOST, REPEATED, OUT_OF_ORDER, KEY, VALUE, HEADERS, TIMESTAMP, DIFFERENT, EXTRA, DAMAGED,
          MISSING)  # fmt: skip
 
 
-class Verdict(StrEnum):
+class VerificationVerdict(StrEnum):
     """The whole result."""
 
     EQUAL = "equal"  # all that was to be verified
@@ -39,17 +39,21 @@ class Verdict(StrEnum):
     @property
     def good(self) -> bool:
         """Whether no record is known to differ, and none that is copied was left out."""
-        return self in {Verdict.EQUAL, Verdict.UNCHANGED, Verdict.EMPTY}
+        return self in {
+            VerificationVerdict.EQUAL,
+            VerificationVerdict.UNCHANGED,
+            VerificationVerdict.EMPTY,
+        }
 
     @property
     def exit_code(self) -> int:
-        """0: good; 1: different; 2: it could not be told."""
-        if self is Verdict.DIFFERENT:
+        """0: good; 1: different; 2: there is no verdict."""
+        if self is VerificationVerdict.DIFFERENT:
             return EXIT_DIFFERENT
         return EXIT_EQUAL if self.good else EXIT_CANNOT
 
 
-class Difference(NamedTuple):
+class RecordDifference(NamedTuple):
     """One difference; offsets are None where a record has no counterpart."""
 
     kinds: tuple[str, ...]
@@ -63,14 +67,16 @@ class PartitionOutcome:
 
     source: str  # topic-partition
     target: str
-    begin: Place
-    end: Place
+    begin: OffsetPair
+    end: OffsetPair
     ranges: int = 0
     records: int = 0  # that agree
     bytes: int = 0  # of batches that were read of both logs
     counts: Mapping[str, int] = field(default_factory=dict)
-    examples: Sequence[Difference] = ()
-    apart: Mapping[str, int] = field(default_factory=dict)  # records without a counterpart, and why
+    examples: Sequence[RecordDifference] = ()
+    no_counterpart: Mapping[str, int] = field(
+        default_factory=dict
+    )  # records without a counterpart, and why
     not_verified: str = ""  # why nothing could be compared
     waits: bool = False  # it is only not copied yet
     remarks: Sequence[str] = ()
@@ -105,7 +111,7 @@ class Speed(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class VerificationOutcome:
     """One verification of a flow."""
 
     flow: str
@@ -117,21 +123,21 @@ class Outcome:
     took_s: float = 0.0
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> VerificationVerdict:
         """Return the verdict: with nothing that was compared it is never equal."""
         found = self.partitions
         if any(each.differences for each in found):
-            return Verdict.DIFFERENT
+            return VerificationVerdict.DIFFERENT
         if any(each.not_verified and not each.waits for each in found):
-            return Verdict.INCOMPLETE
+            return VerificationVerdict.INCOMPLETE
         if self.records:
-            return Verdict.EQUAL
+            return VerificationVerdict.EQUAL
         if any(each.continues for each in found):
-            return Verdict.UNCHANGED
+            return VerificationVerdict.UNCHANGED
         known = [each for each in found if not each.not_verified]
         if known and all(each.is_empty for each in known):
-            return Verdict.EMPTY
-        return Verdict.NOTHING
+            return VerificationVerdict.EMPTY
+        return VerificationVerdict.NOTHING
 
     @property
     def records(self) -> int:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from replication.offsets.offset_map import sync_points_of
-from replication.records.batch_comparison import Place
-from replication.verification.range_plan import plan_stretches
+from replication.records.batch_comparison import OffsetPair
+from replication.verification.range_plan import plan_paired_ranges
 from replication.verification.ranges import VerifiedRange
 
 if TYPE_CHECKING:
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from orchestration.flows.comparison.compared_span import Span
     from replication.model import OffsetRange
     from replication.state import Anchor, OffsetPoint, VerifiedUpTo
-    from replication.verification.range_plan import Stretch
+    from replication.verification.range_plan import PairedRange
 
-_START = Place(0, 0)
+_START = OffsetPair(0, 0)
 _LEAST_RECORDS = 1_000  # of a range, however large they are
 _UNKNOWN_SIZE = 1_000  # bytes of a record, where none was copied yet
 
@@ -41,7 +41,7 @@ class Selected:
         return self.since_ms is not None or self.until_ms is not None or self.sample < 1
 
 
-class KnownPartition(NamedTuple):
+class PartitionToVerify(NamedTuple):
     """A partition that is copied, and all that is known of it."""
 
     work: Work
@@ -56,12 +56,12 @@ class KnownPartition(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class PartitionPlan:
+class PartitionVerificationPlan:
     """``whole``: it can only be compared record by record, all of it; says why."""
 
     work: Work
-    begin: Place = _START
-    end: Place = _START
+    begin: OffsetPair = _START
+    end: OffsetPair = _START
     ranges: tuple[VerifiedRange, ...] = ()
     left_out: tuple[OffsetRange, ...] = field(default=(), repr=False)
     whole: str = ""
@@ -70,23 +70,25 @@ class PartitionPlan:
 
 
 def plan_partition(
-    known: KnownPartition, selected: Selected, range_bytes: int, first: int
-) -> PartitionPlan:
+    known: PartitionToVerify, selected: Selected, range_bytes: int, first: int
+) -> PartitionVerificationPlan:
     """Return the ranges of one partition, numbered from ``first`` on."""
     work, span, anchor = known.work, known.span, known.anchor
-    end = Place(anchor.source or 0, anchor.target or 0)
+    end = OffsetPair(anchor.source or 0, anchor.target or 0)
     if work.compacted:
-        return PartitionPlan(work, end=end, left_out=known.left_out, whole="compared by key")
+        return PartitionVerificationPlan(
+            work, end=end, left_out=known.left_out, whole="compared by key"
+        )
     if span.known.source_deleted or span.known.target_deleted:
         why = "where retention left the first records is not known: compared record by record"
-        return PartitionPlan(work, end=end, left_out=known.left_out, whole=why)
-    begins, verified = Place(*span.begins), known.verified
+        return PartitionVerificationPlan(work, end=end, left_out=known.left_out, whole=why)
+    begins, verified = OffsetPair(*span.begins), known.verified
     continues = not selected.full and verified is not None and is_valid(verified, anchor, begins)
-    begin = Place(verified.source, verified.target) if continues and verified else begins
+    begin = OffsetPair(verified.source, verified.target) if continues and verified else begins
     points = sync_points_of(known.points, anchor)
     most = max(_LEAST_RECORDS, range_bytes // _mean_size(anchor))
-    stretches = plan_stretches(begin, points, most)
-    chosen = _chosen(stretches, selected, known.times)
+    all_ranges = plan_paired_ranges(begin, points, most)
+    chosen = _chosen(all_ranges, selected, known.times)
     ranges = tuple(
         VerifiedRange(
             number,
@@ -103,24 +105,26 @@ def plan_partition(
         )
         for number, each in enumerate(chosen, first)
     )
-    skipped = len(stretches) - len(chosen)
-    return PartitionPlan(work, begin, end, ranges, known.left_out, "", continues, skipped)
+    skipped = len(all_ranges) - len(chosen)
+    return PartitionVerificationPlan(
+        work, begin, end, ranges, known.left_out, "", continues, skipped
+    )
 
 
-def is_valid(verified: VerifiedUpTo, anchor: Anchor, begins: Place) -> bool:
+def is_valid(verified: VerifiedUpTo, anchor: Anchor, begins: OffsetPair) -> bool:
     """Say whether a partition's verified position is of this copy, and not deleted since."""
     same = (
         verified.target_topic == anchor.target_topic
         and verified.source_topic_id == anchor.source_topic_id
         and verified.target_topic_id == anchor.target_topic_id
-        and verified.era == era_of(anchor)
+        and verified.era == incarnation_of(anchor)
     )
-    reached = Place(verified.source, verified.target)
-    end = Place(anchor.source or 0, anchor.target or 0)
+    reached = OffsetPair(verified.source, verified.target)
+    end = OffsetPair(anchor.source or 0, anchor.target or 0)
     return same and all(a <= b <= c for a, b, c in zip(begins, reached, end, strict=True))
 
 
-def era_of(anchor: Anchor) -> int:
+def incarnation_of(anchor: Anchor) -> int:
     """Return which start of the copy an anchor belongs to."""
     return anchor.run[0] if anchor.run is not None else 0
 
@@ -130,12 +134,12 @@ def _mean_size(anchor: Anchor) -> int:
 
 
 def _chosen(
-    stretches: Sequence[Stretch], selected: Selected, times: tuple[int | None, int | None]
-) -> list[Stretch]:
+    all_ranges: Sequence[PairedRange], selected: Selected, times: tuple[int | None, int | None]
+) -> list[PairedRange]:
     since, until = times
     within = [
         each
-        for each in stretches
+        for each in all_ranges
         if (since is None or each.here.end > since) and (until is None or each.here.start < until)
     ]
     if selected.sample >= 1 or not within:

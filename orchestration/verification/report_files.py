@@ -10,26 +10,26 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from orchestration.verification.report import as_json, as_page
+from orchestration.verification.verification_report import as_json, as_page
 from replication.adapters.local.files import write_whole
 from replication.errors import EnvironmentProblem
 
 if TYPE_CHECKING:
     from datetime import timedelta
 
-    from orchestration.services.home import Home
-    from orchestration.verification.outcome import Outcome
+    from orchestration.services.state_directory import StateDirectory
+    from orchestration.verification.outcome import VerificationOutcome
     from replication.settings.file_settings import VerificationSettings
 
 _BEGIN = "verification-"
 
 
-def reports_directory(settings: VerificationSettings, home: Home) -> Path:
+def reports_directory(settings: VerificationSettings, state_directory: StateDirectory) -> Path:
     """Return the directory of reports: that of the file, else one in the state directory."""
-    return Path(settings.reports) if settings.reports else home.root / "reports"
+    return Path(settings.reports) if settings.reports else state_directory.root / "reports"
 
 
-def store_report(found: Outcome, directory: Path, kept: timedelta) -> Path:
+def store_report(found: VerificationOutcome, directory: Path, kept: timedelta) -> Path:
     """Write the page and, beside it, its JSON; delete older ones. Return the page's path.
 
     Raises EnvironmentProblem if the directory cannot be written.

@@ -37,12 +37,12 @@ class SparkProcess:
         request = {"config": self._config, "flow": flow, "ranges": listed}
         found: list[RangeResult] = []
 
-        def told(line: str) -> None:
-            said = json.loads(line)
-            if "results" in said:
-                found.extend(RangeResult.of_json(each) for each in said["results"])
+        def on_line(line: str) -> None:
+            message = json.loads(line)
+            if "results" in message:
+                found.extend(RangeResult.of_json(each) for each in message["results"])
             else:
-                progress("comparing", said["done"], said["of"])
+                progress("comparing", message["done"], message["of"])
 
-        run_job(_JOB, request, told)
+        run_job(_JOB, request, on_line)
         return found

@@ -30,7 +30,7 @@ class Interval(NamedTuple):
     end: TransformPoint | None
 
 
-class Chosen(NamedTuple):
+class ChosenIntervals(NamedTuple):
     """The intervals of a run, in order, of all that is behind ``first``."""
 
     first: TransformStart | TransformVerified
@@ -57,18 +57,18 @@ class TransformPast:
         """Whether what an earlier run verified was before this start."""
         return self.verified is not None and self.verified.era != self.start.began_ms
 
-    def choose(self, selected: Selected) -> Chosen:
+    def choose(self, selected: Selected) -> ChosenIntervals:
         """Return what a run compares."""
         first: TransformStart | TransformVerified = self.start
         if self.verified is not None and not self.began_anew and not selected.full:
             first = self.verified
         if not selected.is_partial:
-            return Chosen(first, (Interval(first, None),))
+            return ChosenIntervals(first, (Interval(first, None),))
         behind = [each for each in self.known_points() if self._passed(each) > self._passed(first)]
         every = list(map(Interval, (first, *behind), (*behind, None)))
         within = [each for each in every if any(self._has(each, e) for e in self.reached)]
         taken = _sample(within, selected, self.start.number)
-        return Chosen(first, tuple(_joined(taken)), len(every) - len(taken))
+        return ChosenIntervals(first, tuple(_joined(taken)), len(every) - len(taken))
 
     def known_points(self) -> list[TransformPoint]:
         """Return the points of this start up to what is reached, in order."""

@@ -38,7 +38,7 @@ _RECREATED = "{} was created again: its flow notes that when it transforms the n
 
 
 @dataclass(frozen=True, slots=True)
-class KnownTransform:
+class TransformToVerify:
     """A transform of a flow, and all that is known of what it read and wrote.
 
     ``anchors`` were read before the bounds of the target, ``later`` behind them.
@@ -77,7 +77,9 @@ class TransformPlan:
     remark: str = ""
 
 
-def plan_transform(known: KnownTransform, selected: Selected = _EVERYTHING) -> TransformPlan | str:
+def plan_transform(
+    known: TransformToVerify, selected: Selected = _EVERYTHING
+) -> TransformPlan | str:
     """Return what is compared; else why nothing can be."""
     start = known.start
     compacted = [
@@ -110,7 +112,7 @@ def plan_transform(known: KnownTransform, selected: Selected = _EVERYTHING) -> T
     )
 
 
-def _reach(known: KnownTransform, past: TransformPast) -> TransformPoint | None:
+def _reach(known: TransformToVerify, past: TransformPast) -> TransformPoint | None:
     """Return the newest point before all that is compared; None: there is none."""
     for each in reversed(past.known_points()):
         places = (
@@ -123,7 +125,7 @@ def _reach(known: KnownTransform, past: TransformPast) -> TransformPoint | None:
     return None
 
 
-def _spans(known: KnownTransform, past: TransformPast, interval: Interval) -> TransformedSpans:
+def _spans(known: TransformToVerify, past: TransformPast, interval: Interval) -> TransformedSpans:
     return TransformedSpans(
         known.number,
         past.start.definition,
@@ -138,7 +140,7 @@ def _spans(known: KnownTransform, past: TransformPast, interval: Interval) -> Tr
     )
 
 
-def _read(known: KnownTransform, past: TransformPast, interval: Interval) -> Iterator[ReadSpan]:
+def _read(known: TransformToVerify, past: TransformPast, interval: Interval) -> Iterator[ReadSpan]:
     for pair in known.pairs:
         for number in range(len(past.start.sources.get(pair.source, ()))):
             where = TopicPartition(pair.source, number)
@@ -151,7 +153,7 @@ def _read(known: KnownTransform, past: TransformPast, interval: Interval) -> Ite
             yield ReadSpan(*where, first, *last, anchor.origins, pair.target, log.start > begin)
 
 
-def _up_to_now(known: KnownTransform, where: TopicPartition, first: int) -> tuple[int, int]:
+def _up_to_now(known: TransformToVerify, where: TopicPartition, first: int) -> tuple[int, int]:
     """Return up to where results must be there, and up to where they may be."""
     anchor = known.anchors[where]
     passed = anchor.source or 0
@@ -164,7 +166,7 @@ def _up_to_now(known: KnownTransform, where: TopicPartition, first: int) -> tupl
 
 
 def _written(
-    known: KnownTransform, past: TransformPast, interval: Interval
+    known: TransformToVerify, past: TransformPast, interval: Interval
 ) -> Iterator[WrittenSpan]:
     # Without the copies of topics that the flow or the source does not have any more.
     topics = {*known.transform.route_topics, *(each.target for each in known.pairs)}

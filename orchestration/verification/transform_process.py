@@ -30,8 +30,8 @@ class TransformProcess:
         request = {"config": self._config, "flow": flow, "spans": listed}
         found: list[TransformedResult] = []
 
-        def told(line: str) -> None:
+        def on_line(line: str) -> None:
             found.append(TransformedResult.of_json(json.loads(line)["result"]))
 
-        run_job(_JOB, request, told)
+        run_job(_JOB, request, on_line)
         return found

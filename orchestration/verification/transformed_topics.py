@@ -6,21 +6,21 @@ what is before them must be there. They are read again behind the ends: nothing 
 
 from __future__ import annotations
 
-import time
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from orchestration.verification import outcome
-from orchestration.verification.outcome import Difference, PartitionOutcome
+from orchestration.verification.outcome import PartitionOutcome, RecordDifference
 from orchestration.verification.partition_plan import Selected
 from orchestration.verification.transform_plan import (
-    KnownTransform,
     TransformPlan,
+    TransformToVerify,
     plan_transform,
 )
+from replication.clock import now_ms
 from replication.model import TopicPartition
-from replication.records.batch_comparison import Place
+from replication.records.batch_comparison import OffsetPair
 from replication.state import TransformVerified
 from replication.verification.transformed import TransformedResult, TransformedSpans
 
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from orchestration.flows.comparison.flow_comparison import FlowComparison
     from replication.settings.flow_settings import Flow
     from replication.state import Anchor
-    from replication.verification.transformed import Found
+    from replication.verification.transformed import TransformFinding
 
 _SAME = "same"
 _CANNOT = "cannot be transformed"
 _FAILED = "cannot be transformed: they are dead letters, or were left out (isthmus losses)"
-_NONE = Place(0, 0)
+_NONE = OffsetPair(0, 0)
 _EVERYTHING = Selected()
 _EXAMPLES = 10
 
@@ -71,15 +71,15 @@ class TransformedTopics:
             number: (pairs, plan_transform(self._known(number, pairs, selected), selected))
             for number, pairs in self.comparison.transformed_pairs().items()
         }
-        wanted = [
+        spans = [
             each
             for _, plan in plans.values()
             if isinstance(plan, TransformPlan)
             for each in plan.spans
             if not each.is_empty
         ]
-        results = self.run(self.flow.name, wanted) if wanted else []
-        compared = list(zip(wanted, results, strict=True))
+        results = self.run(self.flow.name, spans) if spans else []
+        compared = list(zip(spans, results, strict=True))
         return [
             TransformOutcome(tuple(_not_verified(pairs, plan)))
             if isinstance(plan, str)
@@ -96,13 +96,15 @@ class TransformedTopics:
         reach = plan.reach
         if reach is None or any(each.differences for each in partitions):
             return TransformOutcome(tuple(partitions))
-        now_ms = int(time.time() * 1000)
+        wall_ms = now_ms()
         verified = TransformVerified(
-            reach.flow, reach.number, reach.era, reach.sources, reach.targets, now_ms
+            reach.flow, reach.number, reach.era, reach.sources, reach.targets, wall_ms
         )
         return TransformOutcome(tuple(partitions), verified)
 
-    def _known(self, number: int, pairs: Sequence[TopicPair], selected: Selected) -> KnownTransform:
+    def _known(
+        self, number: int, pairs: Sequence[TopicPair], selected: Selected
+    ) -> TransformToVerify:
         comparison, reader = self.comparison, self.comparison.positions.reader
         comparison.positions.look()
         anchors, state = dict(reader.known.anchors), reader.known.transforms[number]
@@ -114,7 +116,7 @@ class TransformedTopics:
         begin = f"isthmus.{self.flow.name}.transform.{number}."
         names = reader.known.producer_names
         readable = comparison.readable_ends(mine)
-        return KnownTransform(
+        return TransformToVerify(
             number,
             self.flow.transforms[number],
             pairs,
@@ -158,8 +160,8 @@ def outcomes_of(
         (str(span.source), _copy(span.target_topic)): PartitionOutcome(
             str(span.source),
             _copy(span.target_topic),
-            Place(span.begin, 0),
-            Place(span.required, 0),
+            OffsetPair(span.begin, 0),
+            OffsetPair(span.required, 0),
             remarks=(plan.remark,) if plan.remark and not number else (),
             continues=plan.continues,
             skipped=plan.skipped,
@@ -175,17 +177,17 @@ def outcomes_of(
 
 
 def _outcomes(
-    pattern: str, spans: TransformedSpans, found: Iterable[Found]
+    pattern: str, spans: TransformedSpans, found: Iterable[TransformFinding]
 ) -> Iterator[PartitionOutcome]:
-    of_source: dict[int, list[Found]] = defaultdict(list)
-    of_target: dict[int | None, list[Found]] = defaultdict(list)
+    of_source: dict[int, list[TransformFinding]] = defaultdict(list)
+    of_target: dict[int | None, list[TransformFinding]] = defaultdict(list)
     for each in found:
         if each.read is None or each.read < 0:
             of_target[each.written].append(each)
         else:
             of_source[each.read].append(each)
     for number, span in enumerate(spans.read):
-        begin, end = Place(span.begin, 0), Place(span.required, 0)
+        begin, end = OffsetPair(span.begin, 0), OffsetPair(span.required, 0)
         listed = of_source[number]
         yield _outcome(str(span.source), _copy(span.target_topic), begin, end, listed)
     for place, listed in of_target.items():
@@ -194,18 +196,18 @@ def _outcomes(
 
 
 def _outcome(
-    source: str, target: str, begin: Place, end: Place, found: Sequence[Found]
+    source: str, target: str, begin: OffsetPair, end: OffsetPair, found: Sequence[TransformFinding]
 ) -> PartitionOutcome:
     counts: dict[str, int] = defaultdict(int)
     for each in found:
         counts[each.kind] += each.records
     examples = [
-        Difference((each.kind,), each.source_offset, each.target_offset)
+        RecordDifference((each.kind,), each.source_offset, each.target_offset)
         for each in found
         if each.kind in outcome.KINDS
     ]
     same, failed = counts.pop(_SAME, 0), counts.pop(_CANNOT, 0)
-    apart = {kind: count for kind, count in counts.items() if kind not in outcome.KINDS}
+    no_counterpart = {kind: count for kind, count in counts.items() if kind not in outcome.KINDS}
     return PartitionOutcome(
         source,
         target,
@@ -215,7 +217,7 @@ def _outcome(
         records=same,
         counts={kind: count for kind, count in counts.items() if kind in outcome.KINDS},
         examples=examples[:_EXAMPLES],
-        apart={**apart, _FAILED: failed} if failed else apart,
+        no_counterpart={**no_counterpart, _FAILED: failed} if failed else no_counterpart,
     )
 
 
@@ -227,7 +229,7 @@ def _sum(one: PartitionOutcome, two: PartitionOutcome) -> PartitionOutcome:
         records=one.records + two.records,
         counts=Counter(one.counts) + Counter(two.counts),
         examples=(*one.examples, *two.examples)[:_EXAMPLES],
-        apart=Counter(one.apart) + Counter(two.apart),
+        no_counterpart=Counter(one.no_counterpart) + Counter(two.no_counterpart),
     )
 
 

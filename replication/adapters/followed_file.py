@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from replication.adapters.local.files import make_private, write_whole
+from replication.clock import now_ms
 from replication.config.changes import changes, fingerprint, is_same
 from replication.config.file.findings import errors
 from replication.config.file.input_file import read_input
@@ -25,8 +26,8 @@ from replication.errors import ConfigError, EnvironmentProblem
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from replication.config.file.findings import Finding
-    from replication.config.file.properties import Entry
+    from replication.config.file.findings import ConfigFinding
+    from replication.config.file.properties import PropertyEntry
     from replication.config.load import Loaded
     from replication.settings.config import Config
 
@@ -36,7 +37,7 @@ _SHOWN = 3  # problems
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class FileInForce:
     """The settings in force. ``problem``: why the file's present content is not in force."""
 
     loaded: Loaded
@@ -58,13 +59,13 @@ class FollowedFile:
         name = hashlib.sha256(str(path.absolute()).encode()).hexdigest()[:16]
         self._kept = state / "accepted" / f"{name}.json"
         self._keeps = keeps
-        self._reading: Reading | None = None
+        self._reading: FileInForce | None = None
         self._digest = b""
         self._seen: tuple[bytes, float] = (b"", 0.0)  # content that is not old enough, since when
         self._again_at = 0.0
         self._lock = threading.Lock()
 
-    def look(self) -> Reading:
+    def look(self) -> FileInForce:
         """Return what is in force now; the same object while nothing changed.
 
         Raises ConfigError with all problems: neither this file nor kept lines are valid.
@@ -94,7 +95,7 @@ class FollowedFile:
             self._seen = digest, time.monotonic()
         return time.monotonic() - self._seen[1] >= SETTLED_S
 
-    def _take(self, content: bytes | None, digest: bytes) -> Reading:
+    def _take(self, content: bytes | None, digest: bytes) -> FileInForce:
         self._digest, self._again_at = digest, time.monotonic() + _AGAIN_S
         before = self._reading or self._restored(content)
         loaded, problem = _checked(self._path, content)
@@ -107,23 +108,23 @@ class FollowedFile:
             self._reading = _with_problem(before, problem)
         return self._reading  # type: ignore[return-value] # one of the branches has set it
 
-    def _in_force(self, loaded: Loaded, before: Reading | None) -> Reading:
+    def _in_force(self, loaded: Loaded, before: FileInForce | None) -> FileInForce:
         if before is not None and is_same(before.config, loaded.config):
             same = before.config.warnings == loaded.config.warnings and not before.problem
             return before if same else replace(before, loaded=loaded, problem="", changes=())
-        now_ms = int(time.time() * 1000)
-        self._keep(loaded.entries, now_ms)
-        told = changes(before.loaded, loaded) if before is not None else ()
-        return Reading(loaded, fingerprint(loaded), now_ms, "", told)
+        wall_ms = now_ms()
+        self._keep(loaded.entries, wall_ms)
+        differences = changes(before.loaded, loaded) if before is not None else ()
+        return FileInForce(loaded, fingerprint(loaded), wall_ms, "", differences)
 
-    def _keep(self, entries: tuple[Entry, ...], now_ms: int) -> None:
+    def _keep(self, entries: tuple[PropertyEntry, ...], now_ms: int) -> None:
         if not self._keeps:
             return
         with suppress(OSError, EnvironmentProblem):  # it only serves a start with a broken file
             make_private(self._kept.parent.parent, self._kept.parent)
             write_whole(self._kept, dump(entries, now_ms))
 
-    def _restored(self, content: bytes | None) -> Reading | None:
+    def _restored(self, content: bytes | None) -> FileInForce | None:
         """Return the kept lines as settings, with the present file's secrets; None: impossible."""
         try:
             text = self._kept.read_text()
@@ -134,12 +135,12 @@ class FollowedFile:
         loaded = None if kept is None else _checked(self._path, kept.entries)[0]
         if kept is None or loaded is None:
             return None
-        return Reading(loaded, fingerprint(loaded), kept.read_ms)
+        return FileInForce(loaded, fingerprint(loaded), kept.read_ms)
 
 
 def _checked(
-    path: Path, content: bytes | tuple[Entry, ...] | None
-) -> tuple[Loaded | None, tuple[Finding, ...] | str]:
+    path: Path, content: bytes | tuple[PropertyEntry, ...] | None
+) -> tuple[Loaded | None, tuple[ConfigFinding, ...] | str]:
     """Return the settings; None: with the errors, or why the file could not be read."""
     try:
         loaded, findings = examine(path, content=content)
@@ -152,7 +153,7 @@ def _checked(
     return (loaded, ()) if loaded is not None else (None, f"{path}: nothing to copy")
 
 
-def _with_problem(before: Reading, problem: tuple[Finding, ...] | str) -> Reading:
+def _with_problem(before: FileInForce, problem: tuple[ConfigFinding, ...] | str) -> FileInForce:
     if isinstance(problem, str):
         text = problem
     else:

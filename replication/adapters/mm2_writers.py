@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from replication.adapters.auth.client_config import to_librdkafka
-from replication.adapters.topics.internal_topics import InternalTopics
-from replication.mm2.checkpoints import GroupPosition, Recorder
+from replication.adapters.topics.internal_topic_client import InternalTopicClient
+from replication.mm2.checkpoints import CheckpointPosition, Recorder
 from replication.mm2.compacted_topic import CompactedTopic
 from replication.mm2.heartbeats import HeartbeatPair
 from replication.mm2.syncs import Emitter
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from replication.settings.flow_settings import Flow
 
 
-def pulse(flow: Flow, known: FlowClusters | None = None) -> HeartbeatPair:
+def heartbeat_pair(flow: Flow, known: FlowClusters | None = None) -> HeartbeatPair:
     """Return the writer of the flow's heartbeats, on its target; it writes to no other cluster."""
     verify = None if known is None else known.verify_target
     topic = _heartbeats(flow, flow.clients.target_admin, verify)
     return HeartbeatPair(flow.source, flow.target, topic)
 
 
-def pulse_back(flow: Flow, known: FlowClusters | None = None) -> HeartbeatPair:
+def heartbeat_pair_on_source(flow: Flow, known: FlowClusters | None = None) -> HeartbeatPair:
     """Return the writer of the heartbeats of the reverse direction, on the flow's source."""
     verify = None if known is None else known.verify_source
     topic = _heartbeats(flow, flow.clients.source_admin, verify)
@@ -54,10 +54,10 @@ def recorder(flow: Flow, syncs: GroupSyncs) -> Recorder:
     )
 
 
-def position_of(moved: TranslatedPosition) -> GroupPosition:
+def position_of(moved: TranslatedPosition) -> CheckpointPosition:
     """Return what a checkpoint says of a translated offset."""
     offset, metadata = moved.position
-    return GroupPosition(
+    return CheckpointPosition(
         moved.group, moved.target, offset, moved.answer.offset, metadata, moved.problem
     )
 
@@ -80,5 +80,5 @@ def _topic(
     name: str, factor: int, client: Mapping[str, str], verify: Verify | None
 ) -> CompactedTopic:
     return CompactedTopic(
-        name, factor, lambda: InternalTopics(to_librdkafka(client), verify=verify)
+        name, factor, lambda: InternalTopicClient(to_librdkafka(client), verify=verify)
     )

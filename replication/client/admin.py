@@ -53,7 +53,7 @@ def set_on_topic(settings: Mapping[str, ConfigValue]) -> dict[str, str]:
     return {name: each.value for name, each in settings.items() if each.set_by is SetBy.TOPIC}
 
 
-class Cluster(Protocol):
+class ClusterAdmin(Protocol):
     """The cluster requests of planning and status; see adapters.admin.kafka_admin."""
 
     def cluster_id(self) -> str:
@@ -136,8 +136,8 @@ class Records(Protocol):
 class Clients(Protocol):
     """The clients of a file's flows, created on first use."""
 
-    def source(self, flow: Flow) -> Cluster: ...
+    def source(self, flow: Flow) -> ClusterAdmin: ...
 
-    def target(self, flow: Flow) -> Cluster: ...
+    def target(self, flow: Flow) -> ClusterAdmin: ...
 
     def store(self, flow: Flow) -> Records: ...

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 Version = tuple[int, ...]
 
 
-class Step(StrEnum):
+class ConnectionStep(StrEnum):
     """The steps of a connection, in order."""
 
     DNS = "DNS"
@@ -36,7 +36,7 @@ class AddressFacts:
     """How far a connection to one address came. ``problem`` is empty if all steps succeeded."""
 
     address: str
-    failed: Step | None = None
+    failed: ConnectionStep | None = None
     problem: str = ""
     hosts: tuple[str, ...] = ()  # IP addresses
     certificates: tuple[Certificate, ...] = ()  # the broker's own first
@@ -76,14 +76,14 @@ class ClusterFacts:
     version: Version = ()  # of one broker, inferred from the requests that it supports
 
 
-class Grant(NamedTuple):
-    """What our user may do with one resource; None: it does not exist, or nothing is told."""
+class GrantedOperations(NamedTuple):
+    """What our user may do with one resource; None: unknown, or it does not exist."""
 
     resource: Resource  # a literal one
     operations: frozenset[str] | None
 
 
-class Times(NamedTuple):
+class RecordTimes(NamedTuple):
     """Timestamps of a partition's records, in ms; None: it has no record, or none with a time."""
 
     oldest_ms: int | None

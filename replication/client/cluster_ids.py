@@ -1,9 +1,9 @@
 """Compares the ids of a flow's clusters with the ids that its addresses led to before. Pure.
 
 An address may come to lead to another cluster: a DNS name or a proxy that is switched over when a
-cluster fails, or a cluster that was built anew. Such a cluster answers every request, and all that
-it says is about other topics. So its id is compared with each connection and each plan, and nothing
-that another cluster says is used.
+cluster fails, or a new cluster under the old address. Such a cluster answers every request, and all
+that it says is about other topics. So its id is compared with each connection and each plan, and
+nothing that another cluster says is used.
 """
 
 from __future__ import annotations
@@ -30,29 +30,29 @@ class FlowClusters:
     source_id: str = ""
     target_id: str = ""
 
-    def verify_source(self, heard: str) -> None:
+    def verify_source(self, cluster_id: str) -> None:
         """Raise WrongCluster if the source's address leads to a cluster of another id."""
-        self._verify("source", heard, self.source_id, self.target_id)
+        self._verify("source", cluster_id, self.source_id, self.target_id)
 
-    def verify_target(self, heard: str) -> None:
+    def verify_target(self, cluster_id: str) -> None:
         """Raise WrongCluster if the target's address leads to a cluster of another id."""
-        self._verify("target", heard, self.target_id, self.source_id)
+        self._verify("target", cluster_id, self.target_id, self.source_id)
 
     def learn(self, ids: ClusterIds) -> None:
         """Take over what is stored."""
         self.source_id, self.target_id = ids.source, ids.target
 
-    def _verify(self, side: str, heard: str, known: str, other: str) -> None:
-        if not known or heard == known:
+    def _verify(self, side: str, cluster_id: str, known: str, other: str) -> None:
+        if not known or cluster_id == known:
             return
         source, _, target = self.flow.partition("->")
         mine, theirs = (source, target) if side == "source" else (target, source)
-        now = f"{side} {mine} is now the cluster with id {heard}"
+        now = f"{side} {mine} is now the cluster with id {cluster_id}"
         wait = f"the flow waits until {mine}.bootstrap.servers lead to the cluster with id {known}"
-        if heard == other:
+        if cluster_id == other:
             raise WrongCluster(f"{now}, which is {theirs}: {wait}")
         raise WrongCluster(
-            f"{now}: {wait}. If {mine} was built anew on purpose, accept it with "
+            f"{now}: {wait}. If {mine} was replaced by a new cluster on purpose, accept it with "
             f"`isthmus resolve accept --flow '{self.flow}'`"
         )
 
@@ -72,18 +72,18 @@ def stored_ids(flow: str, records: Iterable[Stored]) -> ClusterIds | None:
     return None if newest is None else ClusterIds(flow, newest.came_by[-1])
 
 
-def known_ids(stored: ClusterIds, local: ClusterIds, told: str = "") -> ClusterIds:
+def known_ids(stored: ClusterIds, local: ClusterIds, by_other_flows: str = "") -> ClusterIds:
     """Return what is known, from what the target has, a local file, and the flows that read it.
 
     A local file says more of the target than the cluster that its address leads to, unless an
-    operator has answered there since. ``told``: the target's id by other flows.
+    operator has answered there since. ``by_other_flows``: the target's id as they know it.
     """
     if stored.by and stored.at_ms > local.at_ms:
         return stored
     return replace(
         stored,
         source=stored.source or local.source,
-        target=local.target or stored.target or told,
+        target=local.target or stored.target or by_other_flows,
     )
 
 

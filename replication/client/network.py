@@ -186,7 +186,7 @@ class Network(Protocol):
 
 
 @dataclass(slots=True)
-class Reading:
+class PartitionReader:
     """Reads one partition from its leader; a result is valid until the next Fetch."""
 
     network: Network
@@ -211,8 +211,8 @@ class Reading:
         entry = FetchEntry(topic_id, self.partition.partition, at, leader.epoch, last_epoch)
         options = replace(options, line=self.line)
         found = await self.network.fetch(leader.node, [entry], options, self._buffer)
-        wanted = topic_id, self.partition.partition
+        place = topic_id, self.partition.partition
         for each in found:
-            if (each.topic_id, each.partition) == wanted:
+            if (each.topic_id, each.partition) == place:
                 return each
         raise ClusterUnavailable(f"fetching {self.partition}: the response lacks the partition")

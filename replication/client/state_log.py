@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from replication.client.error_codes import ErrorCode
 from replication.client.fetch_session import FetchOptions
-from replication.client.network import Fenced, NotGranted, Reading
+from replication.client.network import Fenced, NotGranted, PartitionReader
 from replication.client.read_committed import DecidedRecords, ReadCommittedBuffer
+from replication.clock import now_ms
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import (
     EARLIEST_TIMESTAMP,
@@ -83,12 +84,12 @@ class StateLog:
     _sequences: dict[ProducerIdAndEpoch, int] = field(default_factory=dict)  # next one by producer
     # The batch that may have been appended or not, by producer: it takes the next sequence.
     _unknown: dict[ProducerIdAndEpoch, bytearray] = field(default_factory=dict)
-    _reading: Reading = field(init=False)
+    _reading: PartitionReader = field(init=False)
     _kept: list[Stored] = field(default_factory=list)
     _append_lock: asyncio.Lock = field(default_factory=asyncio.Lock)  # one append at a time
 
     def __post_init__(self) -> None:
-        self._reading = Reading(self.network, self.partition, self.topic)
+        self._reading = PartitionReader(self.network, self.partition, self.topic)
 
     @property
     def partition(self) -> TopicPartition:
@@ -162,7 +163,7 @@ class StateLog:
     async def _append_in_turn(
         self, records: Sequence[Stored], within: ProducerIdentity | None
     ) -> list[OffsetRange]:
-        now = int(time.time() * 1000)
+        now = now_ms()
         ranges: list[OffsetRange] = []
         async with self._append_lock:
             for some in _slices(records):

@@ -25,7 +25,7 @@ from replication.config.sections.metrics import read_metrics
 from replication.config.sections.mm2_settings import read_mm2
 from replication.config.sections.naming_section import read_naming
 from replication.config.sections.schema_registry import read_registry
-from replication.config.sections.section_reader import Reader, Setting
+from replication.config.sections.section_reader import Reader, SettingInForce
 from replication.config.sections.task_settings import read_acls, read_configs, read_groups
 from replication.config.sections.top_settings import (
     read_alerts,
@@ -39,23 +39,25 @@ from replication.naming.topology import drawn
 from replication.settings.config import Cluster, Config
 from replication.settings.file_settings import BoundedJobs
 from replication.settings.flow_settings import Flow, FlowClients
-from replication.settings.setting_key import Level
+from replication.settings.setting_key import KeyLevel
 from replication.settings.state_policies import Policies
 from replication.settings.topic_settings import TopicCreation
 
 if TYPE_CHECKING:
     from replication.config.file.findings import Notes
-    from replication.config.sections.flows import Pair, Plan
+    from replication.config.sections.flows import EnabledFlows, Pair
     from replication.settings.mm2_settings import Mm2
 
 _DECLARED = CONNECTOR.keys() | CONNECTION | FLOW.keys() | TOPIC_CREATION.keys()
 
-Origins = Mapping[str, tuple[Setting, ...]]
+Origins = Mapping[str, tuple[SettingInForce, ...]]
 
 
-def build_config(parsed: ParsedFile, plan: Plan, notes: Notes) -> tuple[Config | None, Origins]:
+def build_config(
+    parsed: ParsedFile, plan: EnabledFlows, notes: Notes
+) -> tuple[Config | None, Origins]:
     """Return the configuration and where its settings came from; None when it cannot be built."""
-    origins: dict[str, tuple[Setting, ...]] = {}
+    origins: dict[str, tuple[SettingInForce, ...]] = {}
     used = [alias for alias in parsed.aliases if any(alias in pair for pair in plan.pairs)]
     clusters = {alias: _cluster(parsed, alias, notes) for alias in used}
     flows = []
@@ -104,8 +106,8 @@ def _cluster(parsed: ParsedFile, alias: str, notes: Notes) -> Cluster | None:
 
 
 def _flow(
-    parsed: ParsedFile, pair: Pair, plan: Plan, notes: Notes
-) -> tuple[Flow, tuple[Setting, ...]]:
+    parsed: ParsedFile, pair: Pair, plan: EnabledFlows, notes: Notes
+) -> tuple[Flow, tuple[SettingInForce, ...]]:
     props = connector_properties(parsed.props, parsed.aliases, pair, declared=_DECLARED)
     read = Reader(parsed.path, _with_creation(props, parsed, pair[1]))
     clients = flow_clients(parsed.props, parsed.aliases, pair)
@@ -137,7 +139,7 @@ def _flow(
     return flow, (*read.trace, *_client_trace(parsed, clients, consumer))
 
 
-def _mm2(read: Reader, parsed: ParsedFile, pair: Pair, plan: Plan) -> Mm2:
+def _mm2(read: Reader, parsed: ParsedFile, pair: Pair, plan: EnabledFlows) -> Mm2:
     own = worker_properties(parsed.props, parsed.aliases, *pair)
     worker = Reader(parsed.path, own)
     reverse = (pair[1], pair[0]) in plan.pairs
@@ -213,7 +215,7 @@ def _state_factor(read: Reader, parsed: ParsedFile, pair: Pair) -> int:
     """
     factor = field_of(Flow, "state_replication_factor")
     worker = worker_properties(parsed.props, parsed.aliases, *pair)
-    places = {Level.FLOW: read.props, Level.WORKER: worker, Level.FILE: parsed.props}
+    places = {KeyLevel.FLOW: read.props, KeyLevel.WORKER: worker, KeyLevel.FILE: parsed.props}
     set_ = {
         key.name: found
         for key in factor.keys
@@ -229,7 +231,7 @@ def _state_factor(read: Reader, parsed: ParsedFile, pair: Pair) -> int:
 
 def _client_trace(
     parsed: ParsedFile, clients: Mapping[str, Mapping[str, Value]], consumer: Reader
-) -> tuple[Setting, ...]:
+) -> tuple[SettingInForce, ...]:
     """Return the clients' settings; those that were read for the copying come first."""
     start = CLIENT_PREFIXES["source_consumer"]
     seen = [replace(each, name=f"{start}{each.name}") for each in consumer.trace]

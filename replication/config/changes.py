@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from replication.config.load import Loaded
-    from replication.config.sections.section_reader import Setting
+    from replication.config.sections.section_reader import SettingInForce
     from replication.settings.config import Config
 
     Values = Mapping[str, str]
@@ -53,7 +53,7 @@ def changes(before: Loaded, after: Loaded) -> tuple[str, ...]:
     return lines if lines or is_same(before.config, after.config) else (_HIDDEN,)
 
 
-def _values(settings: tuple[Setting, ...]) -> Values:
+def _values(settings: tuple[SettingInForce, ...]) -> Values:
     return {each.name: each.value for each in settings}
 
 

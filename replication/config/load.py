@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from replication.config.build import build_config
 from replication.config.file import values
-from replication.config.file.findings import Finding, Notes, Severity, errors
+from replication.config.file.findings import ConfigFinding, Notes, Severity, errors
 from replication.config.file.input_file import read_input
 from replication.config.file.properties import (
-    Entry,
     MalformedText,
+    PropertyEntry,
     Value,
     decode,
     parse_properties,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from replication.config.sections.section_reader import Setting
+    from replication.config.sections.section_reader import SettingInForce
     from replication.settings.config import Config
 
 
@@ -36,9 +36,9 @@ class Loaded:
     """A checked file, the findings about it, and the origin of each setting."""
 
     config: Config
-    findings: tuple[Finding, ...]
-    origins: Mapping[str, tuple[Setting, ...]]  # by flow, and by "" for what is no flow's
-    entries: tuple[Entry, ...] = field(default=(), repr=False)  # they may hold passwords
+    findings: tuple[ConfigFinding, ...]
+    origins: Mapping[str, tuple[SettingInForce, ...]]  # by flow, and by "" for what is no flow's
+    entries: tuple[PropertyEntry, ...] = field(default=(), repr=False)  # they may hold passwords
 
 
 def load_config(path: Path, *, lenient: bool = False) -> Loaded:
@@ -55,8 +55,8 @@ def load_config(path: Path, *, lenient: bool = False) -> Loaded:
 
 
 def examine(
-    path: Path, *, lenient: bool = False, content: bytes | tuple[Entry, ...] | None = None
-) -> tuple[Loaded | None, tuple[Finding, ...]]:
+    path: Path, *, lenient: bool = False, content: bytes | tuple[PropertyEntry, ...] | None = None
+) -> tuple[Loaded | None, tuple[ConfigFinding, ...]]:
     """Return the findings and settings of a file, valid or not. Raises ConfigError.
 
     There may be a configuration beside errors; it is for showing, not for running. ``content``: its
@@ -68,13 +68,13 @@ def examine(
     return loaded, notes.sorted()
 
 
-def problem_list(found: tuple[Finding, ...]) -> str:
+def problem_list(found: tuple[ConfigFinding, ...]) -> str:
     """Return errors as one message, a line each."""
     count = "1 problem" if len(found) == 1 else f"{len(found)} problems"
     return "\n  ".join([f"{found[0].file} has {count}:", *map(str, found)])
 
 
-def _load(path: Path, entries: tuple[Entry, ...], notes: Notes) -> Loaded | None:
+def _load(path: Path, entries: tuple[PropertyEntry, ...], notes: Notes) -> Loaded | None:
     raw = from_entries(entries, notes)
     listed = _listed(raw, notes)
     unlisted = declared_targets(raw, listed)
@@ -95,11 +95,11 @@ def _load(path: Path, entries: tuple[Entry, ...], notes: Notes) -> Loaded | None
     if config is None:
         return None
     findings = notes.sorted()
-    told = tuple(str(each) for each in findings if each.severity is Severity.WARNING)
-    return Loaded(config.model_copy(update={"warnings": told}), findings, origins, entries)
+    warnings = tuple(str(each) for each in findings if each.severity is Severity.WARNING)
+    return Loaded(config.model_copy(update={"warnings": warnings}), findings, origins, entries)
 
 
-def _entries(path: Path, content: bytes | None, notes: Notes) -> tuple[Entry, ...]:
+def _entries(path: Path, content: bytes | None, notes: Notes) -> tuple[PropertyEntry, ...]:
     try:
         return parse_properties(decode(read_input(path) if content is None else content))
     except MalformedText as error:

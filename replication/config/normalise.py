@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from replication.config.file import dialect
-from replication.config.file.properties import Entry, Value
+from replication.config.file.properties import PropertyEntry, Value
 from replication.config.keys import mm2_keys, own_keys
 from replication.config.keys.connection_keys import is_secret, masked
 from replication.config.keys.key_status import client_name, lookup
@@ -25,7 +25,7 @@ _LISTS = ("list", "patterns")
 _BRACKETS = frozenset(".*+?()[]{}|^$dDwWsSbB-\\")
 
 
-def from_entries(entries: Iterable[Entry], notes: Notes) -> dict[str, Value]:
+def from_entries(entries: Iterable[PropertyEntry], notes: Notes) -> dict[str, Value]:
     """Return the properties as Java would load them: of a repeated key the last one is used."""
     result: dict[str, Value] = {}
     for entry in entries:
@@ -94,7 +94,9 @@ def plain_text(scoped: Scoped, value: Value, notes: Notes) -> Value:
     return Value(text, value.key, value.line)
 
 
-def _plain(scoped: Scoped, name: str, value: Value) -> tuple[str, tuple[dialect.Remark, ...]]:
+def _plain(
+    scoped: Scoped, name: str, value: Value
+) -> tuple[str, tuple[dialect.SpellingRemark, ...]]:
     if is_secret(name):
         return dialect.secret_value(value.text, jaas=name == "sasl.jaas.config")
     if scoped.name.startswith((own_keys.TRANSFORM, *own_keys.CONNECT_TRANSFORMS)):
@@ -110,15 +112,15 @@ def _plain(scoped: Scoped, name: str, value: Value) -> tuple[str, tuple[dialect.
     return number, (*remarks, *more)
 
 
-def _one_pattern(text: str) -> tuple[str, tuple[dialect.Remark, ...]]:
+def _one_pattern(text: str) -> tuple[str, tuple[dialect.SpellingRemark, ...]]:
     """A regex in which commas separate nothing."""
     whole, remarks = dialect.list_value(text.replace(",", "\0"), pattern=True)
     return whole.replace("\0", ","), tuple(
-        dialect.Remark(each.message, each.write.replace("\0", ",")) for each in remarks
+        dialect.SpellingRemark(each.message, each.write.replace("\0", ",")) for each in remarks
     )
 
 
-def _mind_backslashes(entry: Entry, notes: Notes) -> None:
+def _mind_backslashes(entry: PropertyEntry, notes: Notes) -> None:
     lost = [char for char in entry.dropped if char in _BRACKETS and char]
     patterns = entry.key.endswith(("topics", "groups", "exclude", "regex", "blacklist"))
     if lost and patterns:

@@ -12,7 +12,7 @@ from replication.config.file.sasl import missing_package, tokens_of_iam
 from replication.config.file.tls_limits import tls_limits
 from replication.config.keys.value_checks import FILES, ParsedFile, located
 from replication.errors import ConfigError
-from replication.settings.login_origins import CREDENTIALS, TRUST, Origin
+from replication.settings.login_origins import CREDENTIALS, TRUST, KeyOrigin
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,7 +55,7 @@ def login_origins(settings: Mapping[str, Value], file: Path) -> dict[str, str]:
     for name, keys in _ORIGINS.items():
         for value in (settings[key] for key in keys if key in settings):
             if value.line:
-                found[name] = str(Origin(value.key, file))
+                found[name] = str(KeyOrigin(value.key, file))
                 break
     return found
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from replication.client.network import Fenced
+from replication.clock import now_ms
 from replication.copier.takeover.point_log import store_points
 from replication.errors import ClusterRejected, ClusterUnavailable
 
@@ -97,7 +98,7 @@ class AnchorWriter:
         Partitions whose last transaction has an unknown outcome are left out: our position may be
         older than the committed one. They are taken over before they continue.
         """
-        now = int(time.time() * 1000)
+        now = now_ms()
         partitions = [each for each in partitions if not each.in_doubt]
         self.anchor_changes.difference_update(partitions)
         anchors = {

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from replication.records.batch import walk
-from replication.records.codec import Record, decode, encode, with_headers
+from replication.records.codec import BatchRecord, decode, encode, with_headers
 
 if TYPE_CHECKING:
     from replication.client.state_log import StateLog
@@ -34,7 +34,7 @@ class DeadLetters:
         await self.log.append_batch(encode([dead_letter(record, partition, reason)]))
 
 
-def dead_letter(record: Record, partition: PartitionCopy, reason: str) -> Record:
+def dead_letter(record: BatchRecord, partition: PartitionCopy, reason: str) -> BatchRecord:
     """Return the dead letter of ``record``, the partition's first record in flight."""
     headers = [
         ("isthmus.flow", partition.flow.encode()),

@@ -5,10 +5,10 @@ No silent data loss: the loss is written to the target before the position moves
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from replication.clock import now_ms
 from replication.copier.partition.broker_errors import PartitionError, Recovery
 from replication.copier.partition.refused_batches import (
     drop_refused,
@@ -103,7 +103,7 @@ def _anchor_at(
 ) -> Anchor:
     """Return the anchor at ``position``; ``epoch``: of the source's batch before it, if known."""
     return replace(
-        partition.anchor(int(time.time() * 1000)),
+        partition.anchor(now_ms()),
         source=position.source,
         target=position.target,
         lost=lost,
@@ -122,7 +122,7 @@ def loss_of(partition: PartitionCopy, error: PartitionError) -> Loss:
         error.state,
         after,
         error.reason,
-        int(time.time() * 1000),
+        now_ms(),
     )
 
 

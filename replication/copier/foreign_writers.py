@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from replication.client.fetch_session import FetchOptions
-from replication.client.network import Reading
+from replication.client.network import PartitionReader
 from replication.copier.partition.broker_errors import PartitionError, Recovery
 from replication.errors import ClusterRejected, ClusterUnavailable, CorruptBatch
 from replication.model import NO_PRODUCER_ID, PartitionState
@@ -98,7 +98,7 @@ class ForeignWriters:
     async def _producers(self, partition: PartitionCopy, begin: int) -> dict[int, int]:
         """Return each producer id with records from ``begin`` on, and the offset of its first."""
         options = FetchOptions(max_wait_ms=0, max_bytes=_MOST_READ, partition_bytes=_MOST_READ)
-        answer = await Reading(self.target, partition.target, "foreign writers").fetch(
+        answer = await PartitionReader(self.target, partition.target, "foreign writers").fetch(
             begin, options
         )
         found: dict[int, int] = {}

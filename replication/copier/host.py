@@ -12,6 +12,7 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
+from replication.clock import now_ms
 from replication.copier.spec import UnitReport
 from replication.copier.takeover.connections import ConnectionPool
 from replication.copier.unit import UnitCounters
@@ -73,7 +74,7 @@ class Host:
         return (flow, unit) in self._unit_groups
 
     async def _copy(self, spec: UnitSpec, connect: Connect) -> UnitReport:
-        started_ms, unit_groups = int(time.time() * 1000), self._unit_groups.get(_key(spec))
+        started_ms, unit_groups = now_ms(), self._unit_groups.get(_key(spec))
         if unit_groups is None or not await unit_groups.follow(spec):
             if unit_groups is not None:
                 await unit_groups.end()
@@ -129,7 +130,7 @@ class Host:
             bytes=done.bytes,
             cpu_s=self._cpu_reported - cpu,
             started_ms=started_ms,
-            ended_ms=int(time.time() * 1000),
+            ended_ms=now_ms(),
             takeovers=done.takeovers,
             not_running=unit_groups.not_running,
             outcome=unit_groups.outcome,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from replication.client.network import Fenced
+from replication.clock import now_ms
 from replication.copier.partition.broker_errors import PartitionError, Recovery
 from replication.errors import ClusterRejected, ClusterUnavailable, WrongCluster
 from replication.model import PartitionState
@@ -82,9 +83,9 @@ class PartitionUpkeep:
 
     def _resume(self) -> None:
         """Send again what waited; where that might append it twice, a takeover counts first."""
-        now, now_ms = time.monotonic(), int(time.time() * 1000)
+        now, wall_ms = time.monotonic(), now_ms()
         for partition in [each for each in self.recoveries.partitions if _may_resume(each, now)]:
-            if partition.must_count(now_ms):
+            if partition.must_count(wall_ms):
                 partition.record_error(PartitionError(Recovery.TAKE_OVER, partition.reason))
                 continue
             partition.retry_at = None
@@ -139,7 +140,7 @@ class PartitionUpkeep:
             partitions = [each for each in partitions if not each.leaving]
             for partition in partitions:
                 partition.reason = partition.error.reason if partition.error else ""
-                now, known = int(time.time() * 1000), not partition.in_doubt
+                now, known = now_ms(), not partition.in_doubt
                 partition.claimed = partition.anchor(now, clean=known)
             await self.producers.renew()
             self.takeovers += await self.connections.takeover.take(partitions, self.producers.me)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from replication.client.network import Fenced
 from replication.client.state_log import StateLog
+from replication.clock import now_ms
 from replication.copier.takeover.placement.isolation import choose_isolation
 from replication.copier.takeover.placement.lost_anchor import LostAnchors
 from replication.copier.takeover.placement.renamed_topic import (
@@ -120,7 +121,7 @@ async def _end_old_names(
     partitions, counted = await _take_placed(replace(spec, partitions=old), connections, me)
     running = [each for each in partitions if each.state is PartitionState.RUNNING]
     await find_ends(connections.source, [each for each in running if each.skip])
-    now = int(time.time() * 1000)
+    now = now_ms()
     ended = [each for each in running if each.exact]
     await connections.takeover.anchors.append([each.anchor(now, clean=True) for each in ended])
     await connections.takeover.read_anchors()
@@ -173,7 +174,7 @@ async def _restart(
     """
     for partition, begin in restarts.items():
         partition.go_on_at(begin)
-    now = int(time.time() * 1000)
+    now = now_ms()
     anchors = [each.offset_points.note(each.anchor(now)) for each in restarts]
     await store_points(points, restarts)
     await connections.takeover.anchors.append(anchors)

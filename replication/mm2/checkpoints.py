@@ -8,12 +8,12 @@ next record that the group wants, or the end.
 from __future__ import annotations
 
 import contextlib
-import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from replication.clock import now_ms
 from replication.errors import ClusterRejected, ReplicationError
-from replication.mm2.internal_topics_protocol import Entry
+from replication.mm2.internal_topics_protocol import InternalTopicRecord
 from replication.mm2.wire import Checkpoint, parse_all
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from replication.model import TopicPartition
 
 
-class GroupPosition(NamedTuple):
+class CheckpointPosition(NamedTuple):
     """A group's committed offset in a source partition, and its place on the target.
 
     ``downstream`` None: the group's next record is not copied yet, or ``problem`` says in a
@@ -39,7 +39,7 @@ class GroupPosition(NamedTuple):
 
 
 @dataclass(slots=True)
-class Memory:
+class CheckpointMemory:
     """What was written last of each group and partition."""
 
     _last: dict[tuple[str, str, int], Checkpoint] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class Memory:
         for each in parse_all(Checkpoint.parse, records):
             self._remember(each)
 
-    def news(self, positions: Iterable[GroupPosition]) -> list[Checkpoint]:
+    def news(self, positions: Iterable[CheckpointPosition]) -> list[Checkpoint]:
         """Return what is to be written, and remember it.
 
         A checkpoint goes back only when the group itself went back at the source.
@@ -73,7 +73,7 @@ class Memory:
         self._last[checkpoint.group, checkpoint.topic, checkpoint.partition] = checkpoint
 
 
-def _checkpoint(position: GroupPosition) -> Checkpoint | None:
+def _checkpoint(position: CheckpointPosition) -> Checkpoint | None:
     """Return the record; None where there is nothing to say: no offset here, or none there."""
     if position.upstream < 0 or position.downstream is None or position.downstream < 0:
         return None
@@ -83,7 +83,7 @@ def _checkpoint(position: GroupPosition) -> Checkpoint | None:
     )
 
 
-def _without(positions: Iterable[GroupPosition]) -> str:
+def _without(positions: Iterable[CheckpointPosition]) -> str:
     """Return in a clause which offsets have no checkpoint, and no waiting helps; or empty."""
     odd = [each for each in positions if each.problem]
     return f"; {len(odd)} left out, {odd[0].group} because {odd[0].problem}" if odd else ""
@@ -94,26 +94,26 @@ class Recorder:
     """Writes the checkpoints of one flow."""
 
     topic: CompactedTopic
-    positions: Callable[[], Iterable[GroupPosition]]
-    _memory: Memory | None = field(default=None, init=False)
+    positions: Callable[[], Iterable[CheckpointPosition]]
+    _memory: CheckpointMemory | None = field(default=None, init=False)
 
     def record(self) -> str:
         """Write what is new and wait for the acks. Raises ReplicationError."""
         memory = self._memory = self._memory or self._what_is_there()
-        now = int(time.time() * 1000)
+        now = now_ms()
         positions = list(self.positions())
         fresh = memory.news(positions)
         try:
-            self.topic.write([Entry(each.key(), each.value(), now) for each in fresh])
+            self.topic.write([InternalTopicRecord(each.key(), each.value(), now) for each in fresh])
         except ReplicationError:
             self._memory = None  # what was not written is news the next time as well
             raise
         written = f"{len(fresh)} new" if fresh else "nothing new"
         return f"{written} in {self.topic.name}{_without(positions)}"
 
-    def _what_is_there(self) -> Memory:
+    def _what_is_there(self) -> CheckpointMemory:
         """Read the topic. Without READ start empty: offsets are exact, repeats do no harm."""
-        memory = Memory()
+        memory = CheckpointMemory()
         with contextlib.suppress(ClusterRejected):
             memory.load(self.topic.read())
         return memory

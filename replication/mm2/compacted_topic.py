@@ -10,7 +10,7 @@ from replication.errors import ReplicationError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from replication.mm2.internal_topics_protocol import Entry, Topics
+    from replication.mm2.internal_topics_protocol import InternalTopicRecord, Topics
 
 
 @dataclass(slots=True)
@@ -27,7 +27,7 @@ class CompactedTopic:
         """Return all of it."""
         return self._ready().read(self.name)
 
-    def write(self, entries: Sequence[Entry]) -> None:
+    def write(self, entries: Sequence[InternalTopicRecord]) -> None:
         """Write in order and wait for the acks. After a failure the topic is looked up again."""
         topics = self._ready()
         try:

@@ -7,11 +7,11 @@ the names of these topics alone which clusters lead here.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from replication.mm2.internal_topics_protocol import Entry
+from replication.clock import now_ms
+from replication.mm2.internal_topics_protocol import InternalTopicRecord
 from replication.mm2.wire import Heartbeat, parse_all
 
 if TYPE_CHECKING:
@@ -30,9 +30,9 @@ class HeartbeatPair:
 
     def beat(self) -> str:
         """Write one heartbeat and wait for its ack. Raises ReplicationError."""
-        now = int(time.time() * 1000)
+        now = now_ms()
         beat = Heartbeat(self.source, self.target, now)
-        self.topic.write([Entry(beat.key(), beat.value(), now)])
+        self.topic.write([InternalTopicRecord(beat.key(), beat.value(), now)])
         return f"{self.source}->{self.target} to {self.topic.name} of {self.target}"
 
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 BY_KEY = -1  # the partition where Java's clients would put a record by its key
 
 
-class Entry(NamedTuple):
+class InternalTopicRecord(NamedTuple):
     """A record of an internal topic; without a time it gets that of its writing."""
 
     key: bytes
@@ -25,7 +25,7 @@ class Topics(Protocol):
     def ensure(self, name: str, replication_factor: int) -> None:
         """Create a compacted topic of one partition unless it is there."""
 
-    def write(self, topic: str, entries: Iterable[Entry]) -> None:
+    def write(self, topic: str, entries: Iterable[InternalTopicRecord]) -> None:
         """Write in order and wait for the acks."""
 
     def read(self, topic: str, last: int = ...) -> list[tuple[bytes | None, bytes | None]]:

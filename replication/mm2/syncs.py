@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from replication.errors import ReplicationError
-from replication.mm2.internal_topics_protocol import Entry
+from replication.mm2.internal_topics_protocol import InternalTopicRecord
 from replication.mm2.wire import OffsetSync
 from replication.model import TopicPartition
 
@@ -64,7 +64,9 @@ class Emitter:
         """Write the newest pair of each partition in which something was copied."""
         seen, self._seen = self._seen, dict(self._seen)
         try:
-            self.topic.write([Entry(each.key(), each.value()) for each in self._pairs()])
+            self.topic.write(
+                [InternalTopicRecord(each.key(), each.value()) for each in self._pairs()]
+            )
         except ReplicationError:
             self._seen = seen  # so that these pairs come again
             raise

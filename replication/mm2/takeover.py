@@ -51,7 +51,7 @@ class TakeOver:
 
 
 @dataclass(frozen=True, slots=True)
-class Begin:
+class BeginNew:
     """MirrorMaker 2 has copied nothing of it: the flow begins it like any new partition."""
 
     ends: EndOffsets
@@ -66,7 +66,7 @@ class Unproven:
     why: str
 
 
-Step = TakeOver | Begin | Unproven
+Step = TakeOver | BeginNew | Unproven
 
 
 def decide(
@@ -81,7 +81,7 @@ def decide(
     ``copy`` is the end of the target's partition; ``source`` goes from before ``stored`` on.
     """
     if stored is None and (ends.target_end == 0 or ends.source_end == ends.source_start):
-        return Begin(ends)
+        return BeginNew(ends)
     begin = 0 if stored is None else stored + 1  # what is before it is on the target
     if proof.last is None and stored is not None and (gone := _gone(ends, stored, copy, source)):
         return TakeOver(ends, stored, begin, gone)
@@ -141,7 +141,7 @@ def explain(step: Step) -> str:
     """Return one line on ``step``."""
     where = f"{step.ends.source} -> {step.ends.target}"
     match step:
-        case Begin():
+        case BeginNew():
             return f"{where}: no record was copied yet; copying starts at the first record"
         case Unproven(stored=stored, why=why):
             return f"{where}: {_stored(stored)}; not verified: {why}"

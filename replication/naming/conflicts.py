@@ -42,7 +42,7 @@ class Named(NamedTuple):
         return f"{self.topic} of {self.flow.partition('->')[0]}"
 
 
-class Kind(StrEnum):
+class ConflictKind(StrEnum):
     """A conflict about a name on the target, or a configured merge."""
 
     MERGE = "merge"  # configured: reported, and no topic is rejected
@@ -55,10 +55,10 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Conflict:
+class NameConflict:
     """A finding about one name on the target; ``members`` are those that it concerns."""
 
-    kind: Kind
+    kind: ConflictKind
     target: str
     members: tuple[Named, ...]
     reason: str
@@ -66,7 +66,7 @@ class Conflict:
     @property
     def refused(self) -> tuple[Named, ...]:
         """Those that are not copied for it."""
-        return () if self.kind is Kind.MERGE else self.members
+        return () if self.kind is ConflictKind.MERGE else self.members
 
     def __str__(self) -> str:
         return f"{self.target}: {self.reason}"
@@ -92,12 +92,12 @@ class TargetNames:
         return named.flow in self.lost or (named.flow, named.topic) in self.claimed
 
 
-def find_conflicts(named: Iterable[Named], target: TargetNames) -> tuple[Conflict, ...]:
+def find_conflicts(named: Iterable[Named], target: TargetNames) -> tuple[NameConflict, ...]:
     """Return every finding about the names of all flows into one target, by target topic."""
     groups: dict[str, list[Named]] = defaultdict(list)
     for each in sorted(set(named)):
         groups[each.target].append(each)
-    found: list[Conflict] = []
+    found: list[NameConflict] = []
     usable: list[str] = []
     for name, group in sorted(groups.items()):
         if impossible := _impossible(name, group):
@@ -111,7 +111,7 @@ def find_conflicts(named: Iterable[Named], target: TargetNames) -> tuple[Conflic
     return tuple(sorted(found, key=lambda each: each.target))
 
 
-def refusals(conflicts: Iterable[Conflict], flow: str) -> dict[str, str]:
+def refusals(conflicts: Iterable[NameConflict], flow: str) -> dict[str, str]:
     """Return the source topics of ``flow`` that are not copied, each with the reason."""
     found: dict[str, str] = {}
     for conflict in conflicts:
@@ -121,14 +121,17 @@ def refusals(conflicts: Iterable[Conflict], flow: str) -> dict[str, str]:
     return found
 
 
-def _impossible(name: str, group: list[Named]) -> Conflict | None:
+def _impossible(name: str, group: list[Named]) -> NameConflict | None:
     if why := illegal_reason(name):
-        return Conflict(Kind.ILLEGAL, name, tuple(group), f"{_listed(group)}: {why}")
+        return NameConflict(ConflictKind.ILLEGAL, name, tuple(group), f"{_listed(group)}: {why}")
     reserved = name == HEARTBEATS or internal_reason(name)
     if reserved and not all(name == canary_of(each.flow.partition("->")[0]) for each in group):
         owner = internal_reason(name) or "the topic of MirrorMaker 2's heartbeats"
-        return Conflict(
-            Kind.RESERVED, name, tuple(group), f"{_listed(group)} would be written to {owner}"
+        return NameConflict(
+            ConflictKind.RESERVED,
+            name,
+            tuple(group),
+            f"{_listed(group)} would be written to {owner}",
         )
     return None
 
@@ -145,7 +148,7 @@ def illegal_reason(name: str) -> str | None:
     return None
 
 
-def _two_of_one(name: str, group: list[Named], target: TargetNames) -> Iterator[Conflict]:
+def _two_of_one(name: str, group: list[Named], target: TargetNames) -> Iterator[NameConflict]:
     """Reject two topics of one flow under one name.
 
     ``topics.merge`` is no way out: one unit may append for both, and after a crash its records are
@@ -161,10 +164,10 @@ def _two_of_one(name: str, group: list[Named], target: TargetNames) -> Iterator[
             f"{_listed(mine)} would get this name: topics of one source cannot be merged; "
             "exclude one with topics.exclude, or rename it"
         )
-        yield Conflict(Kind.TWO_OF_ONE, name, tuple(newcomers), reason)
+        yield NameConflict(ConflictKind.TWO_OF_ONE, name, tuple(newcomers), reason)
 
 
-def _merge(name: str, group: list[Named], target: TargetNames) -> Iterator[Conflict]:
+def _merge(name: str, group: list[Named], target: TargetNames) -> Iterator[NameConflict]:
     known = {(each.flow, each.topic) for each in group}
     others = [
         Named(flow, topic, name, merges=True)
@@ -176,15 +179,15 @@ def _merge(name: str, group: list[Named], target: TargetNames) -> Iterator[Confl
         return
     newcomers = [each for each in group if not target.feeds(each)]
     if _is_meant(everyone) or not newcomers:
-        yield Conflict(
-            Kind.MERGE, name, tuple(everyone), f"{_listed(everyone)} merge into this topic"
+        yield NameConflict(
+            ConflictKind.MERGE, name, tuple(everyone), f"{_listed(everyone)} merge into this topic"
         )
         return
     reason = (
         f"{_listed(everyone)} would merge into this topic, under names from different rules; if "
         f"that is intended, set topics.merge = {name.replace('.', chr(92) + '.')}"
     )
-    yield Conflict(Kind.UNMEANT, name, tuple(newcomers), reason)
+    yield NameConflict(ConflictKind.UNMEANT, name, tuple(newcomers), reason)
 
 
 def _is_meant(everyone: Collection[Named]) -> bool:
@@ -199,7 +202,7 @@ def _is_meant(everyone: Collection[Named]) -> bool:
     return len({each.topic for each in everyone}) == 1 and len(rules) == 1
 
 
-def _taken(name: str, group: list[Named], target: TargetNames) -> Iterator[Conflict]:
+def _taken(name: str, group: list[Named], target: TargetNames) -> Iterator[NameConflict]:
     if name not in target.filled or target.feeders.get(name):
         return
     others = [e for e in group if not e.may_join and not target.may_be_copied(e)]
@@ -210,12 +213,12 @@ def _taken(name: str, group: list[Named], target: TargetNames) -> Iterator[Confl
             "`isthmus takeover --from-mm2 FILE` continues from where it stopped; to merge them, "
             "set on.target.exists = continue"
         )
-        yield Conflict(Kind.TAKEN, name, tuple(others), reason)
+        yield NameConflict(ConflictKind.TAKEN, name, tuple(others), reason)
 
 
 def _metrics(
     names: Iterable[str], groups: Mapping[str, list[Named]], target: TargetNames
-) -> Iterator[Conflict]:
+) -> Iterator[NameConflict]:
     """Reject a new ``a.b`` beside ``a_b``: they collide in metric names, so brokers reject it.
 
     Of two new topics the first by name is created.
@@ -230,7 +233,7 @@ def _metrics(
                 f"{_listed(groups[name])}: brokers refuse this name beside {other}, because dots "
                 "and underscores are equal in metric names; rename one topic"
             )
-            yield Conflict(Kind.METRICS, name, tuple(groups[name]), reason)
+            yield NameConflict(ConflictKind.METRICS, name, tuple(groups[name]), reason)
 
 
 def _metric(name: str) -> str:

@@ -15,7 +15,7 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
 from replication.errors import ConfigError
-from replication.naming.internal_topics import HEARTBEATS, InternalTopics
+from replication.naming.internal_topics import HEARTBEATS, InternalTopicNames
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -55,15 +55,15 @@ class NamingPolicy(ABC):
 
     def offset_syncs_topic(self, cluster: str) -> str:
         """Return the topic of the offset syncs of a flow whose other end is ``cluster``."""
-        return InternalTopics().offset_syncs_topic(cluster)
+        return InternalTopicNames().offset_syncs_topic(cluster)
 
     def checkpoints_topic(self, cluster: str) -> str:
         """Return the topic of the checkpoints of groups of ``cluster``."""
-        return InternalTopics().checkpoints_topic(cluster)
+        return InternalTopicNames().checkpoints_topic(cluster)
 
     def is_checkpoints_topic(self, topic: str) -> bool:
         """Say whether ``topic`` holds checkpoints."""
-        return InternalTopics().is_checkpoints_topic(topic)
+        return InternalTopicNames().is_checkpoints_topic(topic)
 
     def is_internal_topic(self, topic: str) -> bool:
         """Say whether ``topic`` is to be left out besides what is never copied anyway.

@@ -22,7 +22,7 @@ BROKER_TOPICS = frozenset(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InternalTopics:
+class InternalTopicNames:
     """Names of MirrorMaker 2's own topics.
 
     ``internal_separator`` is ``replication.policy.separator``, or a dot when

@@ -50,7 +50,7 @@ class Compiled(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class JavaPattern:
     """One pattern of a list: as written, and compiled."""
 
     text: str
@@ -61,7 +61,7 @@ class Rule:
         return self.pattern.fullmatch(name) is not None
 
 
-def compile_rules(items: Iterable[str]) -> tuple[Rule, ...]:
+def compile_rules(items: Iterable[str]) -> tuple[JavaPattern, ...]:
     """Return a rule for each item. Raises Untranslatable, naming the item.
 
     Items that are no patterns by themselves, such as ``(a`` and ``b)``, are joined first: the
@@ -73,19 +73,19 @@ def compile_rules(items: Iterable[str]) -> tuple[Rule, ...]:
     except Untranslatable:
         joined = "|".join(written)
         try:
-            return (Rule(joined, compiled(joined, _Translator(joined).run().python)),)
+            return (JavaPattern(joined, compiled(joined, _Translator(joined).run().python)),)
         except Untranslatable:
             pass
         raise
 
 
-def _each(items: Iterable[str]) -> tuple[Rule, ...]:
-    rules: list[Rule] = []
+def _each(items: Iterable[str]) -> tuple[JavaPattern, ...]:
+    rules: list[JavaPattern] = []
     flags = ""
     for text in items:
         translated = _Translator(text).run()
         python = f"(?{flags}:{translated.python})" if flags else translated.python
-        rules.append(Rule(text, compiled(text, python)))
+        rules.append(JavaPattern(text, compiled(text, python)))
         flags = "".join(sorted(set(flags) | set(translated.flags)))
     return tuple(rules)
 

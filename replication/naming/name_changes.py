@@ -145,7 +145,8 @@ def describe(topic: str, change: NameChange) -> str:
     match choice:
         case "continue":
             return (
-                f"{topic} was copied as {old} and goes on as {new}; {old} keeps the records so far"
+                f"{topic} was copied as {old}; new records are copied as {new}, "
+                f"{old} keeps the former ones"
             )
         case "reseed":
             return f"{topic} was copied as {old}; all of it is copied again as {new}"
@@ -154,7 +155,7 @@ def describe(topic: str, change: NameChange) -> str:
         case _:
             return (
                 f"{topic} was copied as {old}, and the file now names it {new}: it is not copied "
-                f"until `isthmus resolve` chooses {CONTINUE} (go on as {new} from here), {RESEED} "
+                f"until `isthmus resolve` chooses {CONTINUE} (copy new records as {new}), {RESEED} "
                 f"(copy all again as {new}) or {KEEP} (copy on as {old})"
             )
 

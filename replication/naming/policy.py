@@ -13,7 +13,7 @@ from replication.errors import ConfigError
 from replication.model import Origin
 from replication.naming.checked_policy import CheckedPolicy
 from replication.naming.custom_policy import load_policy
-from replication.naming.internal_topics import HEARTBEATS, InternalTopics
+from replication.naming.internal_topics import HEARTBEATS, InternalTopicNames
 from replication.naming.java_regex import Compiled, compiled
 from replication.naming.java_replacement import template_of
 from replication.naming.topic_map import made_from, names_for
@@ -54,7 +54,7 @@ class ReplicationPolicy(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class PrefixPolicy(InternalTopics):
+class PrefixPolicy(InternalTopicNames):
     """Name remote topics ``<source><separator><topic>``.
 
     Only a prefix that is a known cluster counts, the longest one where several fit. Otherwise
@@ -67,7 +67,7 @@ class PrefixPolicy(InternalTopics):
     def __post_init__(self) -> None:
         if not self.separator:
             raise ConfigError(
-                "the separator is empty: the source of a topic could not be told from its name; "
+                "the separator is empty: the name of a topic does not show its source; "
                 "set replication.policy.separator = ."
             )
 
@@ -84,7 +84,7 @@ class PrefixPolicy(InternalTopics):
 
 
 @dataclass(frozen=True, slots=True)
-class IdentityPolicy(InternalTopics):
+class IdentityPolicy(InternalTopicNames):
     """Keep every name, except heartbeats, which would mix. Cycles cannot be detected from names."""
 
     clusters: frozenset[str] = frozenset()
@@ -107,7 +107,7 @@ class IdentityPolicy(InternalTopics):
 
 
 @dataclass(frozen=True, slots=True)
-class RenamePolicy(InternalTopics):
+class RenamePolicy(InternalTopicNames):
     """Name topics by a rule; what the rule does not match whole keeps its name.
 
     Heartbeats get a prefix, as where all names are kept.

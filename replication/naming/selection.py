@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 from replication.errors import ConfigError
 from replication.naming.internal_topics import BROKER_TOPICS
-from replication.naming.java_regex import Rule, compile_rules
+from replication.naming.java_regex import JavaPattern, compile_rules
 from replication.naming.policy import (
     ReplicationPolicy,
     is_heartbeat,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from replication.settings.flow_settings import Flow
 
 
-class Verdict(StrEnum):
+class SelectionVerdict(StrEnum):
     """Why a topic or group is selected, or not."""
 
     SELECTED = "selected"
@@ -42,13 +42,13 @@ class Judgement:
     """A name, the verdict, and the reason an operator reads."""
 
     name: str
-    verdict: Verdict
+    verdict: SelectionVerdict
     reason: str
 
     @property
     def selected(self) -> bool:
         """Whether it is selected."""
-        return self.verdict is Verdict.SELECTED
+        return self.verdict is SelectionVerdict.SELECTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,24 +56,26 @@ class NameFilter:
     """Patterns matched whole; an exclusion wins, an empty list matches nothing."""
 
     key: str  # topics or groups: how messages name the lists
-    include: tuple[Rule, ...]
-    exclude: tuple[Rule, ...]
+    include: tuple[JavaPattern, ...]
+    exclude: tuple[JavaPattern, ...]
     default_exclude: Collection[str] = ()
 
     def judge(self, name: str) -> Judgement:
         """Return whether ``name`` is selected, and by which rule."""
         included = next((rule for rule in self.include if rule.matches(name)), None)
         if included is None:
-            return Judgement(name, Verdict.UNMATCHED, f"no pattern of {self.key} matches")
+            return Judgement(name, SelectionVerdict.UNMATCHED, f"no pattern of {self.key} matches")
         against = next((rule for rule in self.exclude if rule.matches(name)), None)
         if against is None:
-            return Judgement(name, Verdict.SELECTED, f"matches '{included.text}' of {self.key}")
+            return Judgement(
+                name, SelectionVerdict.SELECTED, f"matches '{included.text}' of {self.key}"
+            )
         reason = f"excluded by '{against.text}' of {self.key}.exclude"
         if against.text in self.default_exclude:
             reason += ", a default"
             if self.key == "topics":
                 reason = f"matched but not replicated: internal by name ({reason})"
-        return Judgement(name, Verdict.EXCLUDED, reason)
+        return Judgement(name, SelectionVerdict.EXCLUDED, reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,28 +104,32 @@ class TopicSelector:
         try:
             return self._judge(topic)
         except ConfigError as error:  # a custom policy; other topics are still copied
-            return Judgement(topic, Verdict.NAMELESS, f"matched but not replicated: {error}")
+            return Judgement(
+                topic, SelectionVerdict.NAMELESS, f"matched but not replicated: {error}"
+            )
 
     def _judge(self, topic: str) -> Judgement:
         judged = self.topics.judge(topic)
         if self.heartbeats and not judged.selected and is_heartbeat(self.policy, topic):
-            judged = Judgement(topic, Verdict.SELECTED, "is a heartbeat topic")
-        if judged.verdict is Verdict.UNMATCHED:
+            judged = Judgement(topic, SelectionVerdict.SELECTED, "is a heartbeat topic")
+        if judged.verdict is SelectionVerdict.UNMATCHED:
             return judged
         reason = self.policy.internal_reason(topic)
         if reason and topic != canary_of(self.source):
-            return Judgement(topic, Verdict.INTERNAL, f"matched but not replicated: {reason}")
+            return Judgement(
+                topic, SelectionVerdict.INTERNAL, f"matched but not replicated: {reason}"
+            )
         if judged.selected and (through := self._circle(topic)):
             return Judgement(
                 topic,
-                Verdict.CYCLE,
+                SelectionVerdict.CYCLE,
                 f"comes from {through}: copying it would create a replication cycle",
             )
         if judged.selected:
             self.remote_topic(topic)  # raises where there is none
         if judged.selected and self.policy.looks_internal(topic):
             reason = f"{judged.reason}, although MirrorMaker 2 treats the name as internal"
-            return Judgement(topic, Verdict.SELECTED, reason)
+            return Judgement(topic, SelectionVerdict.SELECTED, reason)
         return judged
 
     def selected(self, topics: Iterable[str]) -> tuple[str, ...]:
@@ -134,12 +140,16 @@ class TopicSelector:
         """Return the topics that a name rule keeps from being copied although they matched."""
         judged = (self.judge(topic) for topic in sorted(topics))
         return tuple(
-            each for each in judged if each.verdict not in (Verdict.SELECTED, Verdict.UNMATCHED)
+            each
+            for each in judged
+            if each.verdict not in (SelectionVerdict.SELECTED, SelectionVerdict.UNMATCHED)
         )
 
     def nameless(self, topics: Iterable[str]) -> tuple[Judgement, ...]:
         """Return the topics that the naming policy fails to name."""
-        return tuple(each for each in self.passed_over(topics) if each.verdict is Verdict.NAMELESS)
+        return tuple(
+            each for each in self.passed_over(topics) if each.verdict is SelectionVerdict.NAMELESS
+        )
 
     def remote_topic(self, topic: str) -> str:
         """Return the name of ``topic`` on the target.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from replication.naming.conflicts import Named
-from replication.naming.java_regex import Rule, compile_rules
+from replication.naming.java_regex import JavaPattern, compile_rules
 from replication.naming.policy import is_heartbeat
 from replication.naming.selection import TopicSelector
 
@@ -27,7 +27,7 @@ class Namer:
 
     flow: Flow
     selector: TopicSelector
-    merges: tuple[Rule, ...]
+    merges: tuple[JavaPattern, ...]
     others: Mapping[str, tuple[TopicSelector, ...]]  # by source: all flows of the configuration
 
     @classmethod

@@ -8,13 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from replication.naming.conflicts import Kind, TargetNames, find_conflicts, refusals
+from replication.naming.conflicts import ConflictKind, TargetNames, find_conflicts, refusals
 from replication.naming.topic_namer import Namer, rule_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from replication.naming.conflicts import Conflict, Named
+    from replication.naming.conflicts import NameConflict, Named
     from replication.settings.config import Config
     from replication.settings.flow_settings import Flow
 
@@ -62,7 +62,7 @@ class Topology:
     edges: tuple[Edge, ...]
     cycles: tuple[tuple[str, ...], ...]  # clusters, the first again at the end
     merges: tuple[Merge, ...]
-    conflicts: tuple[Conflict, ...] = ()  # names that cannot be used
+    conflicts: tuple[NameConflict, ...] = ()  # names that cannot be used
     problems: tuple[str, ...] = ()  # clusters that did not answer
 
 
@@ -107,16 +107,16 @@ def _offline(named: Iterable[Named], refused: Mapping[str, str]) -> Iterator[Top
         yield TopicName(each.topic, each.target, refused.get(each.topic, ""))
 
 
-def _conflicts(config: Config, named: Mapping[str, tuple[Named, ...]]) -> Iterator[Conflict]:
+def _conflicts(config: Config, named: Mapping[str, tuple[Named, ...]]) -> Iterator[NameConflict]:
     for target in dict.fromkeys(flow.target for flow in config.flows):
         names = [each for flow in config.flows_into(target) for each in named[flow.name]]
         yield from find_conflicts(names, TargetNames())
 
 
-def merges_of(conflicts: Iterable[Conflict]) -> Iterator[Merge]:
+def merges_of(conflicts: Iterable[NameConflict]) -> Iterator[Merge]:
     """Yield the target topics that several sources' topics merge into."""
     for each in conflicts:
-        if each.kind is Kind.MERGE:
+        if each.kind is ConflictKind.MERGE:
             sources, _, targets = zip(
                 *(member.flow.partition("->") for member in each.members), strict=True
             )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from replication.client.error_codes import ErrorCode
 from replication.client.fetch_session import FetchOptions
 from replication.client.log_end import confirmed_end
-from replication.client.network import Reading
+from replication.client.network import PartitionReader
 from replication.errors import ClusterUnavailable, CorruptBatch
 from replication.model import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, IsolationLevel, OffsetRange
 from replication.records.aborted_filter import AbortedFilter
@@ -44,10 +44,10 @@ class CountedLog:
     committed: bool = True  # skip aborted transactions, and read no further than is decided
     left_out: Sequence[OffsetRange] = ()
     end: int = 0
-    _reading: Reading = field(init=False)
+    _reading: PartitionReader = field(init=False)
 
     def __post_init__(self) -> None:
-        self._reading = Reading(self.network, self.partition, _CONNECTION)
+        self._reading = PartitionReader(self.network, self.partition, _CONNECTION)
 
     async def start(self) -> int:
         """Return the log start offset."""

@@ -111,18 +111,18 @@ def _with_newest(points: Iterable[OffsetPoint], anchor: Anchor) -> list[OffsetPo
     """Return the points and the one that the anchor repeats."""
     found = list(points)
     if anchor.run is not None and anchor.run[1] not in {each.number for each in found}:
-        era, number, source, target, records = anchor.run
+        incarnation, number, source, target, records = anchor.run
         there = replace(anchor, source=source, target=target, records=records)
-        found.append(point_at(there, era, number))
+        found.append(point_at(there, incarnation, number))
     return found
 
 
 def _of(points: Iterable[OffsetPoint], anchor: Anchor) -> Iterable[OffsetPoint]:
-    era = anchor.run[0] if anchor.run is not None else None
+    incarnation = anchor.run[0] if anchor.run is not None else None
     return (
         each
         for each in points
-        if each.era == era
+        if each.era == incarnation
         and _same(each.source_topic_id, anchor.source_topic_id)
         and _same(each.target_topic_id, anchor.target_topic_id)
     )

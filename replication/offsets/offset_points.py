@@ -75,9 +75,9 @@ class OffsetPoints:
         """Continue from ``anchor``."""
         offset_points = cls(anchor)
         if anchor.run is not None:
-            era, number, source, target, records = anchor.run
+            incarnation, number, source, target, records = anchor.run
             there = replace(anchor, source=source, target=target, records=records)
-            offset_points.run = point_at(there, era, number)
+            offset_points.run = point_at(there, incarnation, number)
         offset_points.note(anchor)
         return offset_points
 
@@ -101,19 +101,19 @@ class OffsetPoints:
         run = self.run
         return None if run is None else (run.era, run.number, run.source, run.target, run.records)
 
-    def _add(self, at: Anchor, era: int, number: int) -> None:
-        self.run = point_at(at, era, number)
+    def _add(self, at: Anchor, incarnation: int, number: int) -> None:
+        self.run = point_at(at, incarnation, number)
         self.pending.append(self.run)
 
 
-def point_at(at: Anchor, era: int, number: int) -> OffsetPoint:
+def point_at(at: Anchor, incarnation: int, number: int) -> OffsetPoint:
     """Return the point of this number at an anchor; its offsets are known."""
     return OffsetPoint(
         flow=at.flow,
         topic=at.topic,
         partition=at.partition,
         slot=slot(number),
-        era=era,
+        era=incarnation,
         number=number,
         source=at.source or 0,
         target=at.target or 0,

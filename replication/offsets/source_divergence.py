@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from replication.client.error_codes import ErrorCode
 from replication.client.fetch_session import FetchOptions
 from replication.client.log_end import confirmed_end
-from replication.client.network import Reading
+from replication.client.network import PartitionReader
 from replication.errors import ClusterUnavailable
 from replication.model import PartitionState, TopicPartition
 
@@ -32,7 +32,7 @@ async def lost_from(source: Network, anchor: Anchor) -> int | None:
     if anchor.state != PartitionState.SOURCE_TRUNCATED or anchor.source is None:
         return None
     where = TopicPartition(anchor.topic, anchor.partition)
-    reading = Reading(source, where, _CONNECTION)
+    reading = PartitionReader(source, where, _CONNECTION)
     found = await reading.fetch(anchor.source, _OPTIONS, anchor.source_epoch)
     if found is None or found.error not in {ErrorCode.NONE, ErrorCode.OFFSET_OUT_OF_RANGE}:
         error = "it has no leader" if found is None else f"error {found.error}"

@@ -33,7 +33,7 @@ from replication.naming.selection import group_filter
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from replication.client.admin import Clients, Cluster
+    from replication.client.admin import Clients, ClusterAdmin
     from replication.naming.selection import NameFilter
     from replication.planning.source_snapshot import SourceSnapshot
     from replication.planning.target_snapshot import AppliedState
@@ -84,7 +84,7 @@ def translate(source: SourceSnapshot, acls: Iterable[Acl]) -> Translated:
     """Translate the ACLs on a flow's source to its target."""
     found: set[Acl] = set()
     left: Counter[str] = Counter()
-    seen = _Seen(source, source.chosen, group_filter(source.flow.selection))
+    seen = _AclSource(source, source.chosen, group_filter(source.flow.selection))
     for acl in acls:
         copied = _translate(seen, acl)
         if isinstance(copied, str):
@@ -94,7 +94,7 @@ def translate(source: SourceSnapshot, acls: Iterable[Acl]) -> Translated:
     return Translated(frozenset(found), {why: count for why, count in left.items() if count})
 
 
-class _Seen(NamedTuple):
+class _AclSource(NamedTuple):
     """A source, and what decides about each of its ACLs."""
 
     source: SourceSnapshot
@@ -102,7 +102,7 @@ class _Seen(NamedTuple):
     groups: NameFilter
 
 
-def _translate(seen: _Seen, acl: Acl) -> set[Acl] | str:
+def _translate(seen: _AclSource, acl: Acl) -> set[Acl] | str:
     """Return the ACLs that are synced, or why none is; empty: the ACL does not concern the flow."""
     kind = acl.resource.kind
     if kind == GROUP and seen.source.flow.acls.groups:
@@ -119,7 +119,7 @@ def _translate(seen: _Seen, acl: Acl) -> set[Acl] | str:
     return {acl._replace(resource=each, operation=operation) for each in resources}
 
 
-def _topics(seen: _Seen, acl: Acl) -> set[Resource] | str:
+def _topics(seen: _AclSource, acl: Acl) -> set[Resource] | str:
     _, name, pattern = acl.resource
     if pattern == PREFIXED:
         return _copies(seen, name) or "no copied topic has the prefix"
@@ -133,7 +133,7 @@ def _topics(seen: _Seen, acl: Acl) -> set[Resource] | str:
     return {Resource(TOPIC, source.selector.remote_topic(name))}
 
 
-def _copies(seen: _Seen, prefix: str) -> set[Resource]:
+def _copies(seen: _AclSource, prefix: str) -> set[Resource]:
     """Return the prefix of the copies of all topics that begin with ``prefix``."""
     source, found = seen.source, [each for each in seen.topics if each.startswith(prefix)]
     if found and source.flow.naming.prefixes_all:
@@ -141,7 +141,7 @@ def _copies(seen: _Seen, prefix: str) -> set[Resource]:
     return {Resource(TOPIC, source.selector.remote_topic(each)) for each in found}
 
 
-def _groups(seen: _Seen, acl: Acl) -> set[Resource] | str:
+def _groups(seen: _AclSource, acl: Acl) -> set[Resource] | str:
     """Groups keep their names. A prefix is taken as it is: which groups it covers is not known."""
     _, name, pattern = acl.resource
     if name == ANY:
@@ -267,7 +267,7 @@ def plan_rights(
     return (*skips, *plan_acls(desired, deleting, rights)), rights.made
 
 
-def _acls(cluster: Cluster, subject: str, right: str) -> Collection[Acl] | Skip:
+def _acls(cluster: ClusterAdmin, subject: str, right: str) -> Collection[Acl] | Skip:
     try:
         return cluster.acls(to_change=right == "ALTER")
     except NoAuthorizer as error:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol, assert_never
 
 from replication.errors import ClusterRejected
 from replication.planning.acl_sync import AclAction, Grant, Revoke, Skip
-from replication.planning.topics import (
+from replication.planning.topic_plan import (
     AlterConfigs,
     CreateTopic,
     GrowTopic,
@@ -28,7 +28,7 @@ Action = TopicAction | AclAction
 
 
 class TopicWriter(Protocol):
-    """The part of ``client.admin.Cluster`` that changes things."""
+    """The part of ``client.admin.ClusterAdmin`` that changes things."""
 
     def create_topic(
         self, name: str, partitions: int, replication_factor: int, configs: Mapping[str, str]
@@ -47,7 +47,7 @@ class TopicWriter(Protocol):
     def delete_acls(self, acls: Iterable[Acl]) -> Mapping[Acl, str]: ...
 
 
-class Result(StrEnum):
+class ActionResult(StrEnum):
     """What became of an action, in a word."""
 
     DONE = "done"
@@ -56,7 +56,7 @@ class Result(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ActionOutcome:
     """What became of an action; ``problem`` is None unless it, or a part of it, failed."""
 
     action: Action
@@ -69,10 +69,10 @@ class Outcome:
         return self.problem is not None
 
     @property
-    def result(self) -> Result:
+    def result(self) -> ActionResult:
         if self.failed:
-            return Result.FAILED
-        return Result.DONE if is_change(self.action) else Result.SKIPPED
+            return ActionResult.FAILED
+        return ActionResult.DONE if is_change(self.action) else ActionResult.SKIPPED
 
 
 def is_change(action: Action) -> bool:
@@ -80,7 +80,7 @@ def is_change(action: Action) -> bool:
     return not isinstance(action, Keep | Skip)
 
 
-def apply_actions(plan: Iterable[Action], target: TopicWriter) -> Iterator[Outcome]:
+def apply_actions(plan: Iterable[Action], target: TopicWriter) -> Iterator[ActionOutcome]:
     """Apply every action; a rejected one does not hold up the others.
 
     Raises ClusterUnavailable at once: the rest of the plan would fail the same way.
@@ -89,17 +89,17 @@ def apply_actions(plan: Iterable[Action], target: TopicWriter) -> Iterator[Outco
         yield _apply(action, target)
 
 
-def _apply(action: Action, target: TopicWriter) -> Outcome:
+def _apply(action: Action, target: TopicWriter) -> ActionOutcome:
     """Apply one action."""
     if isinstance(action, Keep | Skip):
-        return Outcome(action, None)
+        return ActionOutcome(action, None)
     if isinstance(action, Refuse):
-        return Outcome(action, action.reason)
+        return ActionOutcome(action, action.reason)
     try:
         refused = _do(action, target)
     except ClusterRejected as error:
-        return Outcome(action, str(error))
-    return Outcome(action, _listed(refused) if refused else None, refused)
+        return ActionOutcome(action, str(error))
+    return ActionOutcome(action, _listed(refused) if refused else None, refused)
 
 
 def _do(action: Doable, target: TopicWriter) -> Mapping[str, str]:
@@ -179,7 +179,7 @@ def _listed(refused: Mapping[str, str]) -> str:
     return "; ".join(f"{config}: {why}" for config, why in refused.items())
 
 
-def applied(outcome: Outcome, before: AppliedConfigs) -> AppliedConfigs | None:
+def applied(outcome: ActionOutcome, before: AppliedConfigs) -> AppliedConfigs | None:
     """Return what to remember of a topic after an outcome; None: nothing new. Pure.
 
     ``before`` is what was remembered, with the flow and topic that the outcome is about.

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from replication.clock import now_ms
 from replication.errors import ReplicationError
 from replication.planning.acl_sync import Grant, Revoke, remembered_rights
 from replication.planning.apply import applied, apply_actions, is_change
-from replication.planning.topics import AlterConfigs, CreateTopic
+from replication.planning.topic_plan import AlterConfigs, CreateTopic
 from replication.state import AppliedAcls, AppliedConfigs, status_topic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from replication.planning.apply import Outcome
+    from replication.planning.apply import ActionOutcome
     from replication.planning.planner import Planner, TargetPlan
     from replication.settings.flow_settings import Flow
     from replication.state import Stored
 
 
-def execute(plan: TargetPlan, planner: Planner, by: str) -> Iterator[Outcome]:
+def execute(plan: TargetPlan, planner: Planner, by: str) -> Iterator[ActionOutcome]:
     """Apply a plan and record what was applied. Yields each outcome when it is known.
 
     Raises ClusterUnavailable when the target falls silent: what was done until then is known.
@@ -45,7 +45,7 @@ def execute(plan: TargetPlan, planner: Planner, by: str) -> Iterator[Outcome]:
 class Execution:
     """What became of a plan."""
 
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[ActionOutcome, ...]
     problems: tuple[str, ...]
 
     @property
@@ -74,18 +74,18 @@ class _AppliedMemory:
         self._owners = {each.name: each.flows[0] for each in plan.desired}
         self._records: dict[str, tuple[Flow, list[Stored]]] = {}  # by source
 
-    def note(self, outcome: Outcome) -> None:
+    def note(self, outcome: ActionOutcome) -> None:
         """Keep what an outcome leaves to remember."""
         match outcome.action:
             case CreateTopic(topic=topic) | AlterConfigs(topic=topic):
                 flow = self._owners[topic]
                 before = self._plan.applied.get(topic, AppliedConfigs(flow, topic))
-                now = replace(before, at_ms=_now_ms(), by=self._by)
+                now = replace(before, at_ms=now_ms(), by=self._by)
                 self._keep(flow, applied(outcome, now))
             case Grant(flow=flow) | Revoke(flow=flow) as action:
                 own = AppliedAcls(flow, *action.resource)
                 known = {each.key(): each for each in self._plan.made}
-                before_it = replace(known.get(own.key(), own), at_ms=_now_ms(), by=self._by)
+                before_it = replace(known.get(own.key(), own), at_ms=now_ms(), by=self._by)
                 self._keep(flow, remembered_rights(action, outcome.refused, before_it))
 
     def _keep(self, flow_name: str, record: Stored | None) -> None:
@@ -100,7 +100,3 @@ class _AppliedMemory:
             store.ensure_topics(source)
             store.write(status_topic(source), *records)
         self._records = {}
-
-
-def _now_ms() -> int:
-    return int(time.time() * 1000)

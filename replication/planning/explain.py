@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from replication.planning.acl_sync import Grant, Revoke, Skip
 from replication.planning.apply import is_change
-from replication.planning.topics import (
+from replication.planning.topic_plan import (
     BROKER_DEFAULT,
     AlterConfigs,
     CreateTopic,
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from replication.planning.acl_sync import AclAction
     from replication.planning.apply import Action
-    from replication.planning.topics import TopicAction
+    from replication.planning.topic_plan import TopicAction
 
 
 def explain_action(action: Action) -> str:

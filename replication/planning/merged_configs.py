@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Conflict:
+class ConfigConflict:
     """A setting that the sources do not agree on; ``chosen`` None: the target's default holds."""
 
     key: str
@@ -38,7 +38,7 @@ class Merged:
     """The settings of a merged topic, and what the sources did not agree on."""
 
     configs: Mapping[str, str]
-    conflicts: tuple[Conflict, ...] = ()
+    conflicts: tuple[ConfigConflict, ...] = ()
 
 
 def merge_configs(sources: Mapping[str, Mapping[str, str]], strategy: str) -> Merged:
@@ -54,7 +54,7 @@ def merge_configs(sources: Mapping[str, Mapping[str, str]], strategy: str) -> Me
     return Merged(
         {key: value for key, (_, value) in chosen.items() if value is not None},
         tuple(
-            Conflict(key, values, value)
+            ConfigConflict(key, values, value)
             for key, (values, value) in chosen.items()
             if len(set(values.values())) > 1
         ),

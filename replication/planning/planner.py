@@ -21,8 +21,8 @@ from replication.naming.topic_namer import Namer
 from replication.planning.acl_sync import plan_rights
 from replication.planning.source_snapshot import (
     SourceSnapshot,
+    desired_topics,
     read_source,
-    wanted_topics,
 )
 from replication.planning.target_snapshot import (
     AppliedState,
@@ -30,7 +30,7 @@ from replication.planning.target_snapshot import (
     read_names,
     read_others,
 )
-from replication.planning.topics import (
+from replication.planning.topic_plan import (
     MIN_INSYNC,
     AlterConfigs,
     Keep,
@@ -43,17 +43,17 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
-    from replication.client.admin import Clients, Cluster
-    from replication.naming.conflicts import Conflict
+    from replication.client.admin import Clients, ClusterAdmin
+    from replication.naming.conflicts import NameConflict
     from replication.naming.name_changes import Changes
     from replication.planning.apply import Action
-    from replication.planning.topics import DesiredTopic, TopicAction
+    from replication.planning.topic_plan import DesiredTopic, TopicAction
     from replication.settings.config import Config
     from replication.settings.flow_settings import Flow
     from replication.state import Anchor, AppliedAcls, AppliedConfigs
 
 
-class Part(StrEnum):
+class PlanPart(StrEnum):
     """A part of a plan."""
 
     TOPICS = "topics"  # to be created, or to grow
@@ -61,7 +61,7 @@ class Part(StrEnum):
     ACLS = "acls"
 
 
-ALL_PARTS = frozenset(Part)
+ALL_PARTS = frozenset(PlanPart)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class TargetPlan:
     actions: tuple[Action, ...] = ()
     problems: tuple[str, ...] = ()  # clusters that did not answer; the others are planned
     conflicts: tuple[
-        Conflict, ...
+        NameConflict, ...
     ] = ()  # conflicting names, and what is not copied because of them
     made: tuple[AppliedAcls, ...] = ()  # ACLs that are ours
     name_changes: Mapping[str, Changes] = field(default_factory=dict)  # by flow
@@ -93,7 +93,7 @@ class Planner:
 
     config: Config
     clients: Clients
-    parts: AbstractSet[Part] = ALL_PARTS
+    parts: AbstractSet[PlanPart] = ALL_PARTS
     again: bool = False  # also retry what was rejected before
 
     def plan(
@@ -121,7 +121,7 @@ class Planner:
         plan = holder._plan(target, names, None)  # noqa: SLF001 - of this class
         asked = [flow for flow in histories if names is None or flow in names]
         about = {flow: changes[flow] for flow in asked if flow in changes}
-        named = _changed_names(about) if Part.TOPICS in self.parts else ()
+        named = _changed_names(about) if PlanPart.TOPICS in self.parts else ()
         actions = (*named, *plan.actions)
         warnings = tuple(chain.from_iterable(histories[flow].warnings for flow in asked))
         return replace(plan, actions=actions, name_changes=about, warnings=warnings)
@@ -150,7 +150,7 @@ class Planner:
         )
         about = tuple(
             each
-            for each in wanted_topics(sources)
+            for each in desired_topics(sources)
             if (names is None or set(each.flows) & set(names))
             and (only is None or each.name in only)
         )
@@ -162,7 +162,7 @@ class Planner:
             topics,
             about,
             (
-                *(_refused_names(conflicts, names) if Part.TOPICS in self.parts else ()),
+                *(_refused_names(conflicts, names) if PlanPart.TOPICS in self.parts else ()),
                 *(each for each in actions if self._is_asked_for(each)),
             ),
             problems,
@@ -173,7 +173,7 @@ class Planner:
     def _with_rights(
         self, plan: TargetPlan, names: Collection[str] | None, kept: AppliedState
     ) -> TargetPlan:
-        if Part.ACLS not in self.parts:
+        if PlanPart.ACLS not in self.parts:
             return plan
 
         def is_asked(flow: str) -> bool:
@@ -185,7 +185,7 @@ class Planner:
         rights = tuple(each for each in rights if not each.flow or is_asked(each.flow))
         return replace(plan, actions=(*plan.actions, *rights), made=made)
 
-    def _conflicts(self, sources: Sequence[SourceSnapshot]) -> tuple[Conflict, ...]:
+    def _conflicts(self, sources: Sequence[SourceSnapshot]) -> tuple[NameConflict, ...]:
         """Return the conflicts of the flows' target names."""
         named = [
             name
@@ -227,18 +227,20 @@ class Planner:
     def _target(self, kept: AppliedState, names: Sequence[str]) -> TargetTopics:
         flow = kept.flows[0]
         found = read_target(self.clients.target(flow), flow.target, names)
-        if Part.CONFIGS not in self.parts:
+        if PlanPart.CONFIGS not in self.parts:
             return found
         return replace(found, applied=kept.applied(), again=self.again)
 
     def _is_asked_for(self, action: TopicAction) -> bool:
         if isinstance(action, Keep):
-            return not self.parts.isdisjoint({Part.TOPICS, Part.CONFIGS})
-        return (Part.CONFIGS if isinstance(action, AlterConfigs) else Part.TOPICS) in self.parts
+            return not self.parts.isdisjoint({PlanPart.TOPICS, PlanPart.CONFIGS})
+        return (
+            PlanPart.CONFIGS if isinstance(action, AlterConfigs) else PlanPart.TOPICS
+        ) in self.parts
 
 
 def _refused_names(
-    conflicts: Iterable[Conflict], names: Collection[str] | None
+    conflicts: Iterable[NameConflict], names: Collection[str] | None
 ) -> Iterator[Refuse]:
     """Yield a refusal for each target topic that flows of ``names`` must not write to."""
     for each in conflicts:
@@ -263,7 +265,7 @@ def _may_meet(one: Flow, other: Flow) -> bool:
     return one.name == other.name or not prefixed or groups
 
 
-def read_target(target: Cluster, name: str, topics: Collection[str]) -> TargetTopics:
+def read_target(target: ClusterAdmin, name: str, topics: Collection[str]) -> TargetTopics:
     """Ask a target about some topics. Raises ClusterUnavailable or ClusterRejected."""
     there = target.topics()
     settings = target.topic_settings([each for each in topics if each in there])

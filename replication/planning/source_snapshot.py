@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from replication.planning.merged_configs import merge_configs
 from replication.planning.topic_configs import ConfigRules, DesiredConfigs, desired_configs
-from replication.planning.topics import MIN_INSYNC, DesiredTopic, unseen
+from replication.planning.topic_plan import MIN_INSYNC, DesiredTopic, unseen
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from replication.client.admin import Cluster, ConfigValue, TopicInfo
+    from replication.client.admin import ClusterAdmin, ConfigValue, TopicInfo
     from replication.naming.selection import TopicSelector
     from replication.settings.flow_settings import Flow
 
@@ -36,7 +36,7 @@ class SourceSnapshot:
 
 
 def read_source(
-    flow: Flow, selector: TopicSelector, source: Cluster, only: Collection[str] | None = None
+    flow: Flow, selector: TopicSelector, source: ClusterAdmin, only: Collection[str] | None = None
 ) -> SourceSnapshot:
     """Ask a flow's source; about those topics that are called as in ``only`` on the target.
 
@@ -61,7 +61,7 @@ class _Share(NamedTuple):
     seen: bool  # whether its configs are known
 
 
-def wanted_topics(sources: Iterable[SourceSnapshot]) -> tuple[DesiredTopic, ...]:
+def desired_topics(sources: Iterable[SourceSnapshot]) -> tuple[DesiredTopic, ...]:
     """Return what the flows into one target want of it, a topic each, however many share it.
 
     A shared topic gets the most partitions that any source has, and its configs by the strategy

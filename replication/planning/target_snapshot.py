@@ -33,7 +33,7 @@ from replication.state import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from replication.client.admin import Clients, Cluster, TopicInfo
+    from replication.client.admin import Clients, ClusterAdmin, TopicInfo
     from replication.naming.name_changes import Changes
     from replication.settings.config import Config
     from replication.settings.flow_settings import Flow
@@ -62,7 +62,7 @@ class TopicSources(NamedTuple):
 
 
 def read_names(
-    about: Iterable[str], ours: Mapping[str, TopicInfo], target: Cluster, store: TargetReads
+    about: Iterable[str], ours: Mapping[str, TopicInfo], target: ClusterAdmin, store: TargetReads
 ) -> TargetNames:
     """Return what is to be known of the topics ``about``, of ``ours``, the target's.
 
@@ -75,7 +75,7 @@ def read_names(
 
 
 def read_filled(
-    about: Iterable[str], ours: Mapping[str, TopicInfo], target: Cluster
+    about: Iterable[str], ours: Mapping[str, TopicInfo], target: ClusterAdmin
 ) -> frozenset[str]:
     """Return those of the topics ``about`` that hold records."""
     there = [name for name in about if name in ours]
@@ -137,7 +137,7 @@ def read_copied(flow: Flow, store: TopicReads) -> tuple[Anchor, ...]:
     return tuple(e for e in found if isinstance(e, Anchor) and e.flow == flow.name)
 
 
-class FlowHistory(NamedTuple):
+class FlowTopicHistory(NamedTuple):
     """What the target knows of a flow's topics from before."""
 
     changes: Changes  # names that changed
@@ -147,7 +147,7 @@ class FlowHistory(NamedTuple):
 
 def read_history(
     flow: Flow, config: Config, clients: Clients, others: Callable[[], Iterable[Anchor]]
-) -> FlowHistory:
+) -> FlowTopicHistory:
     """Return what the target knows of a flow; nothing where its source does not answer.
 
     ``others`` returns the anchors of all flows into the target; it is called for a flow that has
@@ -157,19 +157,19 @@ def read_history(
     try:
         theirs = clients.source(flow).topics()
     except ReplicationError:
-        return FlowHistory({})  # the flow's plan has this problem
+        return FlowTopicHistory({})  # the flow's plan has this problem
     known = [each.name for each in config.flows]
     copies = unnamed_copies(flow, selector, read_arrivals(flow, config, clients), known)
     if not (anchors := read_copied(flow, store)):
         ids = {name: each.topic_id for name, each in theirs.items()}
         warnings = tuple(former_flows(flow.name, selector, ids, others(), known))
-        return FlowHistory({}, warnings, copies)
+        return FlowTopicHistory({}, warnings, copies)
     counts = {name: each.partitions for name, each in theirs.items()}
     changes = name_changes(flow, selector, anchors, {}, counts)
     if changes:
         decisions = read_name_decisions(flow, store)
         changes = name_changes(flow, selector, anchors, decisions, counts)
-    return FlowHistory(changes, copies=copies)
+    return FlowTopicHistory(changes, copies=copies)
 
 
 def read_arrivals(flow: Flow, config: Config, clients: Clients) -> tuple[Anchor, ...]:

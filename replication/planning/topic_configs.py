@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Self
 
 from replication.client.admin import SetBy, set_on_topic
 from replication.model import Mode
-from replication.naming.java_regex import Rule, compile_rules
+from replication.naming.java_regex import JavaPattern, compile_rules
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,10 +42,10 @@ class ConfigChange:
 class ConfigRules:
     """Which configs follow the source, and what the file says itself."""
 
-    exclude: tuple[Rule, ...] = ()
+    exclude: tuple[JavaPattern, ...] = ()
     defaults_from_source: bool = False
     copies: bool = True  # False: strategy NONE
-    overrides: tuple[tuple[Rule, str, str], ...] = ()
+    overrides: tuple[tuple[JavaPattern, str, str], ...] = ()
 
     @classmethod
     def of(cls, flow: Flow) -> Self:

@@ -12,7 +12,8 @@ P1  If a registry, read to its end after the batch was read, has no entry for th
     has all that these anchors imply: it may have lost entries.
 P2  A record is never copied to a cluster on its path. So there are no cycles, whatever the flows.
     Once it may come home: where its topic there was created anew to be filled from the copies
-    (``Rule.whole_before``). These copies have both clusters on their path, so they go nowhere.
+    (``ForwardingRule.whole_before``). These copies have both clusters on their path, so they go
+    nowhere.
 P3  The meaning of a producer id never changes: which records are deliverable depends only on the
     source's log, its registry, and the rule in the anchor (E).
 """
@@ -35,7 +36,7 @@ _BEFORE = "<"  # in a rule's text, in front of ``whole_before``
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class ForwardingRule:
     """Which copies a flow forwards: none with its target on their path, none from ``elsewhere``.
 
     ``elsewhere`` holds aliases of clusters whose records reach the target through another flow.
@@ -76,13 +77,13 @@ def carried_over(text: str, known: str) -> str:
     return with_whole_before(plain, _whole_before(known))
 
 
-def rule_of(text: str, target: str) -> Rule | None:
+def rule_of(text: str, target: str) -> ForwardingRule | None:
     """Parse a rule, for a flow into the cluster with the id ``target``; None: copy all."""
     if not text:
         return None
     by, *rest = text.split(" ")
     others = frozenset(each.removeprefix("-") for each in rest if not each.startswith(_BEFORE))
-    return Rule(target, others, by, _whole_before(text))
+    return ForwardingRule(target, others, by, _whole_before(text))
 
 
 def _whole_before(text: str) -> int:
@@ -115,7 +116,9 @@ class Origins:
             self._local = {NO_PRODUCER_ID}
         self._local.update(each for each in producer_ids if each not in self.entries)
 
-    def path_of(self, producer_id: int, offset: int, rule: Rule) -> ReplicationPath | None:
+    def path_of(
+        self, producer_id: int, offset: int, rule: ForwardingRule
+    ) -> ReplicationPath | None:
         """Return the path of a batch of ``producer_id`` at an offset; None: do not copy it."""
         return rule.path_of(self.entries.get(producer_id), offset)
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from replication.client.error_codes import ErrorCode
 from replication.client.fetch_session import FetchOptions
-from replication.client.network import Reading
+from replication.client.network import PartitionReader
 from replication.errors import ClusterUnavailable
 from replication.model import EARLIEST_TIMESTAMP
 from replication.provenance.anchored_producers import AnchoredProducers
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from replication.client.network import Network
     from replication.model import TopicPartition
-    from replication.provenance.origins import Rule
+    from replication.provenance.origins import ForwardingRule
     from replication.state import ProducerEntry
 
     Concerns = Callable[[ProducerEntry | None, int], bool]  # of a batch, and its first offset
@@ -55,7 +55,7 @@ class OffsetsAppended:
         return at >= 0 and offset < self._ends[at]
 
 
-def copied_by(rule: Rule) -> Concerns:
+def copied_by(rule: ForwardingRule) -> Concerns:
     """Return a predicate that is true of a registry entry whose records ``rule`` copies."""
     return lambda entry, offset: rule.path_of(entry, offset) is not None
 
@@ -87,7 +87,7 @@ class OwnOffsets:
             return found
         await self.network.refresh([partition.topic])
         position = await self.network.offset_at(partition, EARLIEST_TIMESTAMP)
-        progress_at, reading = time.monotonic(), Reading(self.network, partition, "fetch")
+        progress_at, reading = time.monotonic(), PartitionReader(self.network, partition, "fetch")
         while position < end:
             answer = await reading.fetch(position, FetchOptions())
             if answer is None or not answer.records:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from replication.model import TopicPartition
-    from replication.provenance.origins import Rule
-    from replication.records.codec import Record
+    from replication.provenance.origins import ForwardingRule
+    from replication.records.codec import BatchRecord
 
 ORIGIN = "isthmus.origin"
 _MIGRATOR = "redpanda-migrator-provenance"
@@ -45,7 +45,7 @@ def origin_of(listed: Iterable[tuple[str, bytes | None]]) -> RecordOrigin | None
     return RecordOrigin("") if _MSK in headers else None
 
 
-def is_copied(origin: RecordOrigin | None, rule: Rule) -> bool:
+def is_copied(origin: RecordOrigin | None, rule: ForwardingRule) -> bool:
     """Say whether a flow with ``rule`` copies records of ``origin``; None: its source."""
     if origin is None:
         return True
@@ -62,17 +62,17 @@ class OriginHeaders:
     """
 
     partition: TopicPartition
-    rule: Rule | None = None
+    rule: ForwardingRule | None = None
     stamp: RecordOrigin | None = None
 
-    def __call__(self, record: Record) -> Record | None:
+    def __call__(self, record: BatchRecord) -> BatchRecord | None:
         """Return the record to append; None: do not copy it. Raises CorruptBatch."""
         origin = origin_of(headers_of(record))
         if origin is None:
             return record if self.stamp is None else self._stamped(record, self.stamp)
         return record if self.rule is None or is_copied(origin, self.rule) else None
 
-    def _stamped(self, record: Record, source: RecordOrigin) -> Record:
+    def _stamped(self, record: BatchRecord, source: RecordOrigin) -> BatchRecord:
         topic, number = self.partition
         content = f"{source.alias}/{source.cluster}/{topic}/{number}/{record.offset}"
         return replace(record, rest=with_headers(record.rest, [(ORIGIN, content.encode())]))

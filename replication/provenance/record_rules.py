@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection
 
     from replication.model import TopicPartition
-    from replication.provenance.origins import ReplicationPath, Rule
+    from replication.provenance.origins import ForwardingRule, ReplicationPath
     from replication.provenance.producer_registry import SourceRegistry
     from replication.provenance.record_headers import RecordOrigin
 
@@ -36,7 +36,7 @@ class RecordRules:
     def of(
         cls,
         partition: TopicPartition,
-        rule: Rule | None,
+        rule: ForwardingRule | None,
         registry: SourceRegistry,
         *,
         stamp: RecordOrigin | None,

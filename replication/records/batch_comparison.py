@@ -24,9 +24,9 @@ from replication.records.compression import CODEC_MASK
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from replication.records.codec import Record
+    from replication.records.codec import BatchRecord
 
-    Keeps = Callable[[Record], bool]
+    Keeps = Callable[[BatchRecord], bool]
 
 MARK_EVERY = 100_000  # records between two places that are remembered
 
@@ -44,7 +44,7 @@ class CountedBatch(NamedTuple):
         return self.first <= self.batch.base and self.after > self.batch.last
 
 
-class Place(NamedTuple):
+class OffsetPair(NamedTuple):
     """Offsets that belong together: all records before them agree."""
 
     source: int
@@ -64,7 +64,7 @@ class ComparedLog:
     bytes: int = 0
     retimed: bool = False  # a broker put its own time on the records in hand
     _batch: CountedBatch | None = None
-    _records: deque[Record] = field(default_factory=deque)
+    _records: deque[BatchRecord] = field(default_factory=deque)
 
     @property
     def wants_more(self) -> bool:
@@ -86,7 +86,7 @@ class ComparedLog:
         """Go on behind the batch in hand."""
         self._batch = None
 
-    def records(self) -> deque[Record]:
+    def records(self) -> deque[BatchRecord]:
         """Return the records in hand, which the caller takes from its left."""
         if self._batch is not None:
             batch, first, after = self._batch
@@ -137,19 +137,19 @@ class BatchComparison:
         if here and there and self._are_equal(here, there):
             self.source.pass_batch()
             self.target.pass_batch()
-            self._agree(here.batch.count, Place(here.after, there.after))
+            self._agree(here.batch.count, OffsetPair(here.after, there.after))
             return
         ours, theirs = self.source.records(), self.target.records()
         while ours and theirs and not self.differs:
             if self._is_copy(ours[0], theirs[0]):
-                place = Place(ours.popleft().offset + 1, theirs.popleft().offset + 1)
+                place = OffsetPair(ours.popleft().offset + 1, theirs.popleft().offset + 1)
                 self._agree(1, place)
             else:
                 self.differs = True
         if (ours and self.target.ended) or (theirs and self.source.ended):
             self.differs = True
 
-    def _agree(self, records: int, place: Place) -> None:
+    def _agree(self, records: int, place: OffsetPair) -> None:
         before = self.records
         self.records += records
         if before // MARK_EVERY != self.records // MARK_EVERY:
@@ -171,11 +171,11 @@ class BatchComparison:
             and bytes(one.view[HEADER_SIZE:]) == bytes(two.view[HEADER_SIZE:])
         )
 
-    def _is_copy(self, one: Record, two: Record) -> bool:
+    def _is_copy(self, one: BatchRecord, two: BatchRecord) -> bool:
         if one.timestamp != two.timestamp and not self.target.retimed:
             return False
         return one.rest == two.rest or self._content(one) == self._content(two)
 
-    def _content(self, record: Record) -> object:
+    def _content(self, record: BatchRecord) -> object:
         headers = [each for each in headers_of(record) if each[0] not in self.left_out]
         return key_and_value(record), headers

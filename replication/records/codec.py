@@ -26,7 +26,7 @@ _MAX_TIMESTAMP = 1 << 62  # ms; the distance of two timestamps must fit into 64 
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class BatchRecord:
     """One record: ``rest`` is key, value and headers, encoded as in the batch."""
 
     offset: int
@@ -34,7 +34,7 @@ class Record:
     rest: bytes
 
 
-def decode(batch: Batch, where: object = "record batch") -> list[Record]:
+def decode(batch: Batch, where: object = "record batch") -> list[BatchRecord]:
     """Return the batch's records in order.
 
     With LogAppendTime each record has the batch's max timestamp, in format 0 it has -1: none.
@@ -49,7 +49,7 @@ def decode(batch: Batch, where: object = "record batch") -> list[Record]:
         raise CorruptBatch(f"reading {where} at offset {batch.base}: {reason}") from error
 
 
-def _records(batch: Batch, data: memoryview) -> Iterable[Record]:
+def _records(batch: Batch, data: memoryview) -> Iterable[BatchRecord]:
     """Yield the records. Lengths and counts of a damaged batch are checked before they are used."""
     if batch.count * _MIN_SIZE > len(data):
         raise CorruptBatch(f"{batch.count} records in {len(data)} bytes")
@@ -71,13 +71,13 @@ def _records(batch: Batch, data: memoryview) -> Iterable[Record]:
         )
         if after > end or not following <= offset <= batch.last or abs(time_ms) >= _MAX_TIMESTAMP:
             raise CorruptBatch(f"a record at {offset} of {length} bytes, timestamp {time_ms}")
-        yield Record(offset, time_ms, bytes(data[after:end]))
+        yield BatchRecord(offset, time_ms, bytes(data[after:end]))
         position, following = end, offset + 1
     if position != len(data):
         raise CorruptBatch(f"{len(data) - position} bytes after the last record")
 
 
-def encode(records: Sequence[Record], codec: int = 0) -> bytearray:
+def encode(records: Sequence[BatchRecord], codec: int = 0) -> bytearray:
     """Return one batch of ``records``, with dense offsets and without a producer.
 
     Timestamps are the records' own (CreateTime). ``records`` must not be empty.
@@ -120,7 +120,7 @@ def reshape(
     within: range,
     skip: int,
     where: object,
-    recast: Callable[[Record], Record | None] | None = None,
+    recast: Callable[[BatchRecord], BatchRecord | None] | None = None,
 ) -> Reshaped:
     """Re-encode the records of ``batch`` at the offsets ``within``, without the next ``skip``.
 
@@ -159,9 +159,9 @@ def plain_record(
     key: bytes | None,
     value: bytes | None,
     headers: Iterable[tuple[str, bytes | None]] = (),
-) -> Record:
+) -> BatchRecord:
     """Build a record of our own, as in the state topics."""
-    return Record(0, timestamp, _rest(key, value, list(headers)))
+    return BatchRecord(0, timestamp, _rest(key, value, list(headers)))
 
 
 def _rest(
@@ -190,7 +190,7 @@ def with_headers(rest: bytes, more: Iterable[tuple[str, bytes]]) -> bytes:
     return b"".join([*parts, rest[headers:]])
 
 
-def key_and_value(record: Record) -> tuple[bytes | None, bytes | None]:
+def key_and_value(record: BatchRecord) -> tuple[bytes | None, bytes | None]:
     """Return the key and the value of a record; None where it has none. Raises CorruptBatch."""
     data = memoryview(record.rest)
     try:
@@ -201,7 +201,7 @@ def key_and_value(record: Record) -> tuple[bytes | None, bytes | None]:
     return key, value
 
 
-def headers_of(record: Record) -> list[tuple[str, bytes | None]]:
+def headers_of(record: BatchRecord) -> list[tuple[str, bytes | None]]:
     """Return the headers of a record. Raises CorruptBatch."""
     data = memoryview(record.rest)
     try:

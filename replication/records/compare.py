@@ -6,13 +6,13 @@ from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
 from replication.records.comparison_result import (
-    Apart,
     Comparison,
+    DifferenceKind,
     Example,
-    Kind,
-    Known,
     Limits,
-    Part,
+    NoCounterpart,
+    PartitionFacts,
+    RecordPart,
 )
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def compare(
     *,
     foreign_ok: bool = False,
     limits: Limits = Limits(),  # noqa: B008 - frozen
-    known: Known = Known(),  # noqa: B008 - frozen
+    known: PartitionFacts = PartitionFacts(),  # noqa: B008 - frozen
 ) -> Comparison:
     """Compare two streams of one partition.
 
@@ -120,7 +120,7 @@ class _Comparing:
         source: _Side,
         target: _Side,
         limits: Limits,
-        known: Known,
+        known: PartitionFacts,
         *,
         foreign_ok: bool,
     ) -> None:
@@ -132,8 +132,8 @@ class _Comparing:
         self._leading = 0  # the last gap before the first agreement
         # Offsets that retention deleted and whose records are not found yet, of either side.
         self._deleted = {
-            Apart.DELETED_ON_TARGET: known.target_deleted,
-            Apart.DELETED_ON_SOURCE: known.source_deleted,
+            NoCounterpart.DELETED_ON_TARGET: known.target_deleted,
+            NoCounterpart.DELETED_ON_SOURCE: known.source_deleted,
         }
         self._result = Comparison()
 
@@ -158,10 +158,10 @@ class _Comparing:
         more = self._source.fill(self._limits.window)
         rest = self._source.take(len(self._source.ahead))
         self._result.source_records -= len(rest)
-        self._result.apart[Apart.IN_FLIGHT] += len(rest)
+        self._result.no_counterpart[NoCounterpart.IN_FLIGHT] += len(rest)
         if more:
             unread = self._known.source_end - rest[-1].offset - 1
-            self._result.apart[Apart.IN_FLIGHT] += max(0, unread)
+            self._result.no_counterpart[NoCounterpart.IN_FLIGHT] += max(0, unread)
 
     def _agree(self, digest: int) -> None:
         self._result.equal += 1
@@ -199,13 +199,13 @@ class _Comparing:
             if elsewhere is None:
                 self._lost.add(self._gap, record)
             else:
-                self._note(Kind.OUT_OF_ORDER, record.offset, elsewhere)
+                self._note(DifferenceKind.OUT_OF_ORDER, record.offset, elsewhere)
         for record in self._target.take(from_target):
             elsewhere = self._lost.claim(record.digest)
             if elsewhere is not None:
-                self._note(Kind.OUT_OF_ORDER, elsewhere, record.offset)
+                self._note(DifferenceKind.OUT_OF_ORDER, elsewhere, record.offset)
             elif record.digest in self._seen:
-                self._note(Kind.REPEATED, None, record.offset)
+                self._note(DifferenceKind.REPEATED, None, record.offset)
             else:
                 self._extra.add(self._gap, record)
         if self._lost.count + self._extra.count > self._limits.memory:
@@ -220,38 +220,38 @@ class _Comparing:
     def _due(self, sources: list[_Place]) -> list[_Place]:
         """Return the places of records that must be on the target; count those in flight."""
         due = [each for each in sources if not self._known.may_be_in_flight(each.offset)]
-        self._result.apart[Apart.IN_FLIGHT] += len(sources) - len(due)
+        self._result.no_counterpart[NoCounterpart.IN_FLIGHT] += len(sources) - len(due)
         self._result.source_records -= len(sources) - len(due)
         return due
 
     def _classify_gap(self, gap: int, sources: list[_Place], targets: list[_Place]) -> None:
         pairs = 0 if self._foreign_ok else min(len(sources), len(targets))
         if gap <= self._leading:
-            sources = sources[self._excuse(Apart.DELETED_ON_TARGET, len(sources) - pairs) :]
-            targets = targets[self._excuse(Apart.DELETED_ON_SOURCE, len(targets) - pairs) :]
+            sources = sources[self._excuse(NoCounterpart.DELETED_ON_TARGET, len(sources) - pairs) :]
+            targets = targets[self._excuse(NoCounterpart.DELETED_ON_SOURCE, len(targets) - pairs) :]
         for source, target in zip(sources[:pairs], targets[:pairs], strict=True):
             parts = _differing(source.parts, target.parts)
             example = Example(source.offset, target.offset)
             self._result.note_different(example, parts, self._limits)
         for source in sources[pairs:]:
-            self._note(Kind.LOST, source.offset, None)
+            self._note(DifferenceKind.LOST, source.offset, None)
         for target in targets[pairs:]:
-            self._note(Kind.EXTRA, None, target.offset)
+            self._note(DifferenceKind.EXTRA, None, target.offset)
 
-    def _excuse(self, why: Apart, most: int) -> int:
+    def _excuse(self, why: NoCounterpart, most: int) -> int:
         """Return how many of ``most`` records retention can account for, and count them."""
         excused = min(self._deleted[why], most)
         self._deleted[why] -= excused
-        self._result.apart[why] += excused
+        self._result.no_counterpart[why] += excused
         return excused
 
-    def _note(self, kind: Kind, source: int | None, target: int | None) -> None:
+    def _note(self, kind: DifferenceKind, source: int | None, target: int | None) -> None:
         self._result.note(kind, Example(source, target), self._limits)
 
 
-def _differing(source: tuple[int, ...], target: tuple[int, ...]) -> tuple[Part, ...]:
+def _differing(source: tuple[int, ...], target: tuple[int, ...]) -> tuple[RecordPart, ...]:
     """Return which parts of two records differ; none where their parts are not known."""
-    known = zip(Part, source, target, strict=False)
+    known = zip(RecordPart, source, target, strict=False)
     return tuple(part for part, here, there in known if here != there)
 
 

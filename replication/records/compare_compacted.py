@@ -12,13 +12,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from replication.records.comparison_result import Apart, Comparison, Example, Kind, Limits
+from replication.records.comparison_result import (
+    Comparison,
+    DifferenceKind,
+    Example,
+    Limits,
+    NoCounterpart,
+)
 from replication.records.keyed_log import KeyedLog, Pairing
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from replication.records.comparison_result import Known
+    from replication.records.comparison_result import PartitionFacts
     from replication.records.keyed_log import Keyed
 
 
@@ -36,7 +42,7 @@ class Compacted:
 def compare_compacted(
     source: Iterable[Keyed],
     target: Iterable[Keyed],
-    known: Known,
+    known: PartitionFacts,
     compacted: Compacted,
     limits: Limits = Limits(),  # noqa: B008 - frozen
 ) -> Comparison:
@@ -49,7 +55,11 @@ class _ByKey:
     """One comparison in progress."""
 
     def __init__(
-        self, logs: tuple[KeyedLog, KeyedLog], known: Known, compacted: Compacted, limits: Limits
+        self,
+        logs: tuple[KeyedLog, KeyedLog],
+        known: PartitionFacts,
+        compacted: Compacted,
+        limits: Limits,
     ) -> None:
         source, target = self._source, self._target = logs
         self._known, self._compacted, self._limits = known, compacted, limits
@@ -78,23 +88,27 @@ class _ByKey:
             for digest, offsets in self._target.again.items()
             if digest in self._source.places
         }
-        found: list[tuple[Kind, int | None, int]] = []
+        found: list[tuple[DifferenceKind, int | None, int]] = []
         for each in reversed(self._target.records):
             if each.digest not in self._source.places:
                 continue
             if again.get(each.digest, 0) > 0 and not self._forgets_equals:
                 again[each.digest] -= 1
-                found.append((Kind.REPEATED, None, each.offset))
+                found.append((DifferenceKind.REPEATED, None, each.offset))
             elif self._pairing.place(each.digest, in_order=True) is not None:
                 self._result.equal += 1
             elif self._forgets_equals and self._may_be_followed(each):
                 is_compacted = self._compacted.source
-                why = Apart.COMPACTED_ON_SOURCE if is_compacted else Apart.DELETED_ON_SOURCE
-                self._result.apart[why] += 1
+                why = (
+                    NoCounterpart.COMPACTED_ON_SOURCE
+                    if is_compacted
+                    else NoCounterpart.DELETED_ON_SOURCE
+                )
+                self._result.no_counterpart[why] += 1
             else:
                 self._result.equal += 1
                 place = self._pairing.place(each.digest, in_order=False)
-                found.append((Kind.OUT_OF_ORDER, place, each.offset))
+                found.append((DifferenceKind.OUT_OF_ORDER, place, each.offset))
         for finding in reversed(found):
             self._note(*finding)
 
@@ -120,11 +134,11 @@ class _ByKey:
         if record is self._target.last[record.key] and self._is_altered(record.key):
             return  # noted with the record that it stands for
         if self._compacted.source and self._is_replaced_on_source(record):
-            self._result.apart[Apart.COMPACTED_ON_SOURCE] += 1
+            self._result.no_counterpart[NoCounterpart.COMPACTED_ON_SOURCE] += 1
         elif record.offset < self._target_front:
-            self._result.apart[Apart.DELETED_ON_SOURCE] += 1
+            self._result.no_counterpart[NoCounterpart.DELETED_ON_SOURCE] += 1
         else:
-            self._note(Kind.EXTRA, None, record.offset)
+            self._note(DifferenceKind.EXTRA, None, record.offset)
 
     def _is_replaced_on_source(self, record: Keyed) -> bool:
         """Say whether the source may have dropped it: by a later record, or as an old tombstone."""
@@ -141,15 +155,17 @@ class _ByKey:
         """Judge a record that the target does not have."""
         if self._is_in_flight(record):
             self._result.source_records -= 1
-            self._result.apart[Apart.IN_FLIGHT] += 1
+            self._result.no_counterpart[NoCounterpart.IN_FLIGHT] += 1
         elif record is self._source.last[record.key] and self._is_altered(record.key):
-            self._note(Kind.DIFFERENT, record.offset, self._target.last[record.key].offset)
+            self._note(
+                DifferenceKind.DIFFERENT, record.offset, self._target.last[record.key].offset
+            )
         elif self._compacted.target and self._is_replaced_on_target(record):
-            self._result.apart[Apart.COMPACTED_ON_TARGET] += 1
+            self._result.no_counterpart[NoCounterpart.COMPACTED_ON_TARGET] += 1
         elif self._may_be_deleted_on_target(record):
-            self._result.apart[Apart.DELETED_ON_TARGET] += 1
+            self._result.no_counterpart[NoCounterpart.DELETED_ON_TARGET] += 1
         else:
-            self._note(Kind.LOST, record.offset, None)
+            self._note(DifferenceKind.LOST, record.offset, None)
 
     def _is_replaced_on_target(self, record: Keyed) -> bool:
         """Say whether the target may have dropped it: by a later record, or as an old tombstone."""
@@ -189,5 +205,5 @@ class _ByKey:
             self._in_flight[digest] = frozenset(left[max(0, len(left) - count) :])
         return self._in_flight[digest]
 
-    def _note(self, kind: Kind, source: int | None, target: int | None) -> None:
+    def _note(self, kind: DifferenceKind, source: int | None, target: int | None) -> None:
         self._result.note(kind, Example(source, target), self._limits)

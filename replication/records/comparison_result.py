@@ -12,7 +12,8 @@ it on either side are a *gap*, and each gets a kind by where else it occurs::
 Memory is bounded by ``Limits``. Beyond them a finding may get a coarser kind, but the answer
 whether the streams are equal is always exact.
 
-Records that need no counterpart are no findings; they are counted by their reason, see ``Apart``.
+Records that need no counterpart are no findings; they are counted by their reason, see
+``NoCounterpart``.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _LENGTH = struct.Struct(">i")
 _TIME = struct.Struct(">q")
 
 
-class Kind(StrEnum):
+class DifferenceKind(StrEnum):
     """What is wrong with a record."""
 
     LOST = "lost"  # on the source only
@@ -40,7 +41,7 @@ class Kind(StrEnum):
     EXTRA = "extra"  # on the target only: of another producer, or below the source's log start
 
 
-class Apart(StrEnum):
+class NoCounterpart(StrEnum):
     """Why a record needs no counterpart on the other side."""
 
     IN_FLIGHT = "in flight"  # on the source, behind what the anchor says is copied
@@ -52,7 +53,7 @@ class Apart(StrEnum):
     OF_OTHERS = "of other producers"  # on the target, which several flows or producers write to
 
 
-class Part(StrEnum):
+class RecordPart(StrEnum):
     """A part of a record's content, in the order of ``Fingerprint.parts``."""
 
     KEY = "key"
@@ -90,7 +91,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class PartitionFacts:
     """What is known of a partition beside its records. Default: each record has a counterpart.
 
     ``source_deleted``, ``target_deleted``: how many offsets retention deleted in front of a stream
@@ -112,7 +113,7 @@ class Known:
 
 
 @dataclass(slots=True)
-class Finding:
+class DifferenceFinding:
     """How often a kind was found, with its first examples.
 
     ``differs``: for each example of DIFFERENT, which parts differ, if the fingerprints say so.
@@ -120,7 +121,7 @@ class Finding:
 
     count: int = 0
     examples: list[Example] = field(default_factory=list)
-    differs: list[tuple[Part, ...]] = field(default_factory=list)
+    differs: list[tuple[RecordPart, ...]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -130,25 +131,33 @@ class Comparison:
     source_records: int = 0  # compared; those in flight are not among them
     target_records: int = 0
     equal: int = 0
-    found: dict[Kind, Finding] = field(default_factory=lambda: {each: Finding() for each in Kind})
-    apart: dict[Apart, int] = field(default_factory=lambda: dict.fromkeys(Apart, 0))
-    parts: dict[Part, int] = field(default_factory=lambda: dict.fromkeys(Part, 0))  # of DIFFERENT
+    found: dict[DifferenceKind, DifferenceFinding] = field(
+        default_factory=lambda: {each: DifferenceFinding() for each in DifferenceKind}
+    )
+    no_counterpart: dict[NoCounterpart, int] = field(
+        default_factory=lambda: dict.fromkeys(NoCounterpart, 0)
+    )
+    parts: dict[RecordPart, int] = field(
+        default_factory=lambda: dict.fromkeys(RecordPart, 0)
+    )  # of DIFFERENT
 
-    def count(self, kind: Kind) -> int:
+    def count(self, kind: DifferenceKind) -> int:
         """Return how many records have this kind of difference."""
         return self.found[kind].count
 
-    def note(self, kind: Kind, example: Example, limits: Limits) -> None:
+    def note(self, kind: DifferenceKind, example: Example, limits: Limits) -> None:
         """Count one record of a kind, and keep its offsets if it is among the first."""
         finding = self.found[kind]
         finding.count += 1
         if len(finding.examples) < limits.examples:
             finding.examples.append(example)
 
-    def note_different(self, example: Example, parts: tuple[Part, ...], limits: Limits) -> None:
+    def note_different(
+        self, example: Example, parts: tuple[RecordPart, ...], limits: Limits
+    ) -> None:
         """Count one record of which ``parts`` differ from those of its copy."""
-        self.note(Kind.DIFFERENT, example, limits)
-        finding = self.found[Kind.DIFFERENT]
+        self.note(DifferenceKind.DIFFERENT, example, limits)
+        finding = self.found[DifferenceKind.DIFFERENT]
         if len(finding.differs) < len(finding.examples):
             finding.differs.append(parts)
         for part in parts:
@@ -156,8 +165,8 @@ class Comparison:
 
     def is_clean(self, *, foreign_ok: bool = False) -> bool:
         """Say whether the target holds the source's records, each once and in order."""
-        allowed = {Kind.EXTRA} if foreign_ok else set()
-        return all(not self.count(kind) for kind in Kind if kind not in allowed)
+        allowed = {DifferenceKind.EXTRA} if foreign_ok else set()
+        return all(not self.count(kind) for kind in DifferenceKind if kind not in allowed)
 
 
 def fingerprint(

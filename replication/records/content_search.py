@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from replication.records.batch import Batch
-    from replication.records.codec import Record
+    from replication.records.codec import BatchRecord
 
 
 class Match(NamedTuple):
@@ -37,7 +37,7 @@ class SearchedBatch:
         self.seen = 0
         self.found: list[Match] = []
 
-    def add(self, records: Sequence[Record], offsets: Sequence[int]) -> None:
+    def add(self, records: Sequence[BatchRecord], offsets: Sequence[int]) -> None:
         """Search the next records of a log, in order, with their offsets."""
         for record, offset in zip(records, offsets, strict=True):
             self.seen += 1
@@ -48,11 +48,11 @@ class SearchedBatch:
             if self._fits == len(self._run):
                 self.found.append(Match(offset + 1, self.seen))
 
-    def _key(self, record: Record) -> tuple[int, bytes]:
+    def _key(self, record: BatchRecord) -> tuple[int, bytes]:
         return record.timestamp if self._timed else 0, record.rest
 
 
-def ends_with(copied: Batch, record: Record, where: object) -> bool:
+def ends_with(copied: Batch, record: BatchRecord, where: object) -> bool:
     """Say whether ``record`` is the last one of ``copied``, a batch of the target.
 
     Compared as by ``SearchedBatch``.

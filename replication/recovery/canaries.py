@@ -29,7 +29,7 @@ class Canary:
         return json.dumps({"drill": self.drill, "at_ms": self.at_ms}).encode()
 
 
-class Found(NamedTuple):
+class FoundRecord(NamedTuple):
     """A record as a cluster has it, with the timestamp in ms."""
 
     partition: int
@@ -40,7 +40,7 @@ class Found(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class CanaryVerdict:
     """How the records on a cluster differ from those that were written."""
 
     records: int  # written
@@ -59,29 +59,29 @@ class Verdict:
         )
 
 
-def verdict(written: Collection[Canary], found: Sequence[Found]) -> Verdict:
+def verdict(written: Collection[Canary], found: Sequence[FoundRecord]) -> CanaryVerdict:
     """Compare the records of one cluster, in the order of each partition, with all written ones."""
-    wanted = {each.key: each for each in written}
+    expected = {each.key: each for each in written}
     times = Counter(each.key for each in found)
-    return Verdict(
-        len(wanted),
-        sum(key not in times for key in wanted),
-        sum(count - 1 for key, count in times.items() if key in wanted),
-        sum(not _is_same(each, wanted) for each in found) + _disordered(found, wanted),
+    return CanaryVerdict(
+        len(expected),
+        sum(key not in times for key in expected),
+        sum(count - 1 for key, count in times.items() if key in expected),
+        sum(not _is_same(each, expected) for each in found) + _disordered(found, expected),
     )
 
 
-def _is_same(found: Found, wanted: dict[bytes, Canary]) -> bool:
-    canary = wanted.get(found.key or b"")
+def _is_same(found: FoundRecord, expected: dict[bytes, Canary]) -> bool:
+    canary = expected.get(found.key or b"")
     return canary is not None and (found.value, found.at_ms) == (canary.value, canary.at_ms)
 
 
-def _disordered(found: Iterable[Found], wanted: dict[bytes, Canary]) -> int:
+def _disordered(found: Iterable[FoundRecord], expected: dict[bytes, Canary]) -> int:
     """Count records that stand behind a later one of the same writer in their partition."""
     last: dict[tuple[int, str], int] = {}
     count = 0
     for each in found:
-        canary = wanted.get(each.key or b"")
+        canary = expected.get(each.key or b"")
         if canary is not None:
             writer = each.partition, canary.cluster
             count += canary.number < last.get(writer, -1)
@@ -89,7 +89,7 @@ def _disordered(found: Iterable[Found], wanted: dict[bytes, Canary]) -> int:
     return count
 
 
-def absent(written: Iterable[Canary], found: Iterable[Found]) -> tuple[Canary, ...]:
+def absent(written: Iterable[Canary], found: Iterable[FoundRecord]) -> tuple[Canary, ...]:
     """Return the written records that are not among those found, in the order of writing."""
     there = {each.key for each in found}
     return tuple(each for each in written if each.key not in there)

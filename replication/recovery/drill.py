@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from replication.model import TopicPartition
-    from replication.recovery.canaries import Found
+    from replication.recovery.canaries import FoundRecord
     from replication.state import Drill
     from replication.state.drill_names import DrillNames
     from replication.supervision.recovery_point import RecoveryPoint
@@ -67,7 +67,7 @@ def drill_steps(names: DrillNames, options: DrillOptions) -> tuple[StepPlan, ...
 
 
 def misannounced(
-    point: RecoveryPoint, missing: dict[TopicPartition, list[Found]]
+    point: RecoveryPoint, missing: dict[TopicPartition, list[FoundRecord]]
 ) -> tuple[str, ...]:
     """Return where a failover named other records than those that are missing on the target.
 
@@ -76,13 +76,14 @@ def misannounced(
     named = {each.partition: each for each in point.partitions}
     problems = []
     for where, records in sorted(missing.items()):
-        said = named.get(where)
+        announced = named.get(where)
         offsets = [each.offset for each in records]
-        if said is None:
+        if announced is None:
             problems.append(f"{where} lacks offset {offsets[0]}, and the failover did not name it")
-        elif offsets[0] < said.first or (said.exact and offsets[0] != said.first):
+        elif offsets[0] < announced.first or (announced.exact and offsets[0] != announced.first):
             problems.append(
-                f"{where} lacks offsets from {offsets[0]} on, named were those from {said.first} on"
+                f"{where} lacks offsets from {offsets[0]} on, "
+                f"named were those from {announced.first} on"
             )
     for where, each in sorted(named.items()):
         if each.exact and each.records > len(missing.get(where, [])):

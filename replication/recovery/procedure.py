@@ -132,7 +132,8 @@ def require_stopped(operation: Operation, intent: Intent) -> None:
     if was_stopped and not operation.writable and not intent.by.endswith(stopped_by(operation)):
         raise ClusterRejected(
             f"{operation.flow}: {intent.by} set its desired state to {intent.desired} after "
-            f"{operation.verb} {operation.id} had stopped it: run this again to begin anew"
+            f"{operation.verb} {operation.id} had stopped it: run this again to start from its "
+            "first step"
         )
 
 

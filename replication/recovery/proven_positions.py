@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from replication.client.error_codes import ErrorCode
 from replication.client.fetch_session import FetchOptions
-from replication.client.network import Reading
-from replication.copier.partition.position import OwnRecords
+from replication.client.network import PartitionReader
+from replication.copier.partition.position import OwnRecordCounter
 from replication.errors import ClusterUnavailable
 from replication.model import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, Mode, TopicPartition
 from replication.offsets.flow_offsets import other_topic
@@ -82,7 +82,7 @@ def _is_gone(anchor: Anchor, target: Network) -> bool:
 
 async def _counted(
     anchor: Anchor, fence: FenceResult, target: Network, producers: Collection[int]
-) -> OwnRecords:
+) -> OwnRecordCounter:
     """Read the target from the anchor to our fence markers; return the count."""
     where = TopicPartition(anchor.target_topic, anchor.partition)
     markers = {
@@ -91,8 +91,8 @@ async def _counted(
         if name in fence.markers
     }
     own = {number for _, number in anchor.appenders} | set(producers)
-    count = OwnRecords(anchor.target or 0, own, markers)
-    reading, deadline = Reading(target, where, "count"), time.monotonic() + _PATIENCE_S
+    count = OwnRecordCounter(anchor.target or 0, own, markers)
+    reading, deadline = PartitionReader(target, where, "count"), time.monotonic() + _PATIENCE_S
     while not count.complete:
         if time.monotonic() > deadline:
             raise ClusterUnavailable(f"waiting for our fence marker in {where}")

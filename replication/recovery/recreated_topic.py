@@ -2,8 +2,8 @@
 
 The diverged tail goes with the old topic (``--tail truncate``). The flow back copies all that the
 copy holds, also the records that were the source's once; its rule says so up to the proven position
-(``Rule.whole_before``), and behind it copies are kept from home as ever. The flow itself begins at
-the first record of the new topic: all that comes home there has its target on its path.
+(``ForwardingRule.whole_before``), and behind it copies are kept from home as ever. The flow itself
+begins at the first record of the new topic: all that comes home there has its target on its path.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from replication.state import Anchor, DivergedTail, OffsetPoint, ProvenPosition
 
 
-class TopicIds(NamedTuple):
+class RecreatedTopicIds(NamedTuple):
     """The ids of a topic in hex: the one that was created on the source, and its copy's."""
 
     source: str
@@ -37,7 +37,7 @@ class NewStart(NamedTuple):
     anchor: Anchor
 
 
-def homeward(before: Anchor, begin: int, ids: TopicIds, rule: str) -> NewStart:
+def homeward(before: Anchor, begin: int, ids: RecreatedTopicIds, rule: str) -> NewStart:
     """Return where the flow back begins to fill a partition; it has ended cleanly there (G).
 
     ``begin``: the log start of the copy. ``rule``: see ``whole_rule``.

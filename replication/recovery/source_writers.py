@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from replication.client.error_codes import ErrorCode
 from replication.client.fetch_session import FetchOptions
-from replication.client.network import Reading
+from replication.client.network import PartitionReader
 from replication.errors import ClusterUnavailable
 from replication.model import (
     BY_HEADERS,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from replication.client.fetch_values import Fetched
     from replication.client.network import Network
-    from replication.provenance.origins import Rule
+    from replication.provenance.origins import ForwardingRule
     from replication.records.batch import Batch
 
 _NO_PROGRESS_S = 15.0
@@ -73,7 +73,7 @@ class SourceWriters:
     """
 
     source: Network
-    rules: Mapping[TopicPartition, Rule | None]
+    rules: Mapping[TopicPartition, ForwardingRule | None]
     positions: dict[TopicPartition, int] = field(default_factory=dict)  # next offsets to look at
     _registry: SourceRegistry = field(init=False)
 
@@ -111,7 +111,7 @@ class SourceWriters:
 
     async def _written(self, where: TopicPartition, end: int) -> Writer | None:
         """Return a writer of what came since the last look."""
-        at, reading = self.positions[where], Reading(self.source, where, "writers")
+        at, reading = self.positions[where], PartitionReader(self.source, where, "writers")
         while at < end:
             batches = await self._batches(reading, at)
             writer = await self._newest(where, batches)
@@ -122,7 +122,7 @@ class SourceWriters:
 
     async def _at(self, where: TopicPartition, offset: int) -> Writer | None:
         """Return the writer of the open transaction that begins at an offset."""
-        batches = await self._batches(Reading(self.source, where, "writers"), offset)
+        batches = await self._batches(PartitionReader(self.source, where, "writers"), offset)
         first = [each for each in batches if each.is_transactional and not each.is_control][:1]
         writer = await self._newest(where, first)
         if writer is None:
@@ -157,7 +157,7 @@ class SourceWriters:
         path = self._registry.origins.path_of(batch.producer_id, batch.base, rule)
         return path is not None
 
-    async def _batches(self, reading: Reading, at: int) -> list[Batch]:
+    async def _batches(self, reading: PartitionReader, at: int) -> list[Batch]:
         """Return the batches at an offset, from a single Fetch; none: the log ends there."""
         where, until = reading.partition, time.monotonic() + _NO_PROGRESS_S
         while True:

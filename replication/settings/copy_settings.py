@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Annotated
 
-from replication.settings.setting_key import Key, Level
+from replication.settings.setting_key import Key, KeyLevel
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class CopySettings:
     units: Annotated[
         int,
         Key("tasks.max", "int", "number of units of a flow; each uses one Spark task slot",
-            least=1, level=Level.CONNECTOR),
+            least=1, level=KeyLevel.CONNECTOR),
     ] = 1  # fmt: skip
     buffer_bytes: Annotated[
         int,
@@ -41,7 +41,7 @@ class CopySettings:
             "`2026-05-01T08:00:00Z`, or ms since 1970. Topics that are created later are always "
             "copied from their first record", default="from `auto.offset.reset`"),
         Key("auto.offset.reset", "choice earliest|latest",
-            "MirrorMaker 2's name for `copy.start`", level=Level.CONSUMER, default="`earliest`"),
+            "MirrorMaker 2's name for `copy.start`", level=KeyLevel.CONSUMER, default="`earliest`"),
     ] = "earliest"  # or latest, or a time stamp in ms  # fmt: skip
     start_offsets: Annotated[
         Mapping[str, Mapping[int, int]],
@@ -88,12 +88,12 @@ class CopySettings:
         str,
         Key("isolation.level", "choice read_committed|read_uncommitted",
             "MirrorMaker 2's default is `read_uncommitted`, which copies aborted records too",
-            level=Level.CONSUMER),
+            level=KeyLevel.CONSUMER),
     ] = "read_committed"  # fmt: skip
     client_rack: Annotated[
         str,
         Key("client.rack", "string",
             "fetch from replicas in this rack, if the source's brokers support it "
             "(`replica.selector.class`); when such a replica fails or lags, fetch from the "
-            "leader for 30 s", level=Level.CONSUMER),
+            "leader for 30 s", level=KeyLevel.CONSUMER),
     ] = ""  # fmt: skip

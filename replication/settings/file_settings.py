@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from replication.settings.section import Section
-from replication.settings.setting_key import Key, Level
+from replication.settings.setting_key import Key, KeyLevel
 
 
 class SparkSettings(Section):
@@ -17,16 +17,16 @@ class SparkSettings(Section):
 
     master: Annotated[
         str,
-        Key("spark.master", "string", "where the Spark applications run", level=Level.FILE),
+        Key("spark.master", "string", "where the Spark applications run", level=KeyLevel.FILE),
     ] = "local[*]"
     application: Annotated[
         Literal["per-target", "per-flow"],
         Key("spark.application", "choice",
-            "one application per target cluster, or `per-flow`", level=Level.FILE),
+            "one application per target cluster, or `per-flow`", level=KeyLevel.FILE),
     ] = "per-target"  # fmt: skip
     conf: Annotated[
         Mapping[str, str],
-        Key("spark.conf.*", "string", "passed to Spark without the prefix", level=Level.FILE),
+        Key("spark.conf.*", "string", "passed to Spark without the prefix", level=KeyLevel.FILE),
     ] = Field(default={}, repr=False)  # may hold passwords
 
 
@@ -36,13 +36,13 @@ class BoundedJobs(Section):
     cores: Annotated[
         int,
         Key("jobs.cores", "int", "Spark task slots of a job that ends, such as `isthmus verify`",
-            least=1, level=Level.FILE),
+            least=1, level=KeyLevel.FILE),
     ] = 1  # fmt: skip
     memory_bytes: Annotated[
         int,
         Key("jobs.memory", "bytes",
             "heap of such a job's JVM: of its driver where `spark.master` is `local`, else of "
-            "each executor", least=512 << 20, level=Level.FILE),
+            "each executor", least=512 << 20, level=KeyLevel.FILE),
     ] = 512 << 20  # Spark refuses less than 450 MiB  # fmt: skip
 
 
@@ -52,17 +52,17 @@ class VerificationSettings(Section):
     range_bytes: Annotated[
         int,
         Key("verification.range.bytes", "bytes", "size of the ranges that are compared, each by "
-            "one Spark task", least=1 << 20, level=Level.FILE),
+            "one Spark task", least=1 << 20, level=KeyLevel.FILE),
     ] = 64 << 20  # fmt: skip
     reports: Annotated[
         str | None,
         Key("reports.directory", "string", "directory of reports, an absolute path",
-            level=Level.FILE, default="`reports` in the state directory"),
+            level=KeyLevel.FILE, default="`reports` in the state directory"),
     ] = None  # fmt: skip
     reports_kept: Annotated[
         timedelta,
         Key("reports.retention.seconds", "duration", "age at which reports are deleted",
-            level=Level.FILE),
+            level=KeyLevel.FILE),
     ] = timedelta(days=30)  # fmt: skip
 
 
@@ -73,18 +73,18 @@ class Alerts(Section):
         tuple[str, ...],
         Key("alert.urls", "urls",
             "URLs of [Apprise](alerts.md#channels), separated by commas: Slack, PagerDuty, "
-            "e-mail, Teams and others", level=Level.FILE),
+            "e-mail, Teams and others", level=KeyLevel.FILE),
     ] = Field(default=(), repr=False)  # they hold tokens and passwords  # fmt: skip
     runbooks: Annotated[
         str,
         Key("alert.runbooks.url", "string",
-            "address of the page of runbooks, for the links in alerts", level=Level.FILE),
+            "address of the page of runbooks, for the links in alerts", level=KeyLevel.FILE),
     ] = "docs/runbooks.md"  # fmt: skip
 
     webhook_url: Annotated[
         str | None,
         Key("alert.webhook.url", "string",
-            "URL to which alerts are posted, besides the log", level=Level.FILE),
+            "URL to which alerts are posted, besides the log", level=KeyLevel.FILE),
     ] = Field(default=None, repr=False)  # such addresses hold a token  # fmt: skip
 
 
@@ -96,5 +96,5 @@ class DagsterSettings(Section):
         Key("dagster.definitions", "list",
             "Python modules whose Dagster definitions are loaded beside those of the flows: their "
             "assets may depend on those of flows and topics ([an example](hybrid.md))",
-            level=Level.FILE),
+            level=KeyLevel.FILE),
     ] = ()  # fmt: skip

@@ -13,7 +13,7 @@ from replication.settings.copy_settings import CopySettings
 from replication.settings.mm2_settings import GroupSettings, Mm2
 from replication.settings.naming_settings import Naming, Selection
 from replication.settings.section import Section
-from replication.settings.setting_key import Key, Level
+from replication.settings.setting_key import Key, KeyLevel
 from replication.settings.state_policies import Policies
 from replication.settings.topic_settings import AclSync, ConfigSync, TopicCreation
 from replication.settings.transform_settings import DEAD_LETTER, TopicTransform
@@ -74,7 +74,7 @@ class Flow(Section):
             "[transforms](transforms.md) has the list"),
         Key("transforms", "list",
             "Connect's single message transforms, as `transforms.<name>.*` and "
-            "`predicates.<name>.*` set them", level=Level.CONNECTOR),
+            "`predicates.<name>.*` set them", level=KeyLevel.CONNECTOR),
     ] = ()  # fmt: skip
     registry: Annotated[
         Mapping[str, str],
@@ -171,10 +171,10 @@ class Flow(Section):
             "replication factor of Isthmus' own topics", least=1),
         Key("offset.storage.replication.factor", "int",
             "the same; used if `isthmus.topics.replication.factor` is not set; ignored below 1",
-            level=Level.WORKER),
+            level=KeyLevel.WORKER),
         Key("offsets.topic.replication.factor", "int",
             "the same; used if neither of the two above is set; ignored below 1",
-            level=Level.FILE),
+            level=KeyLevel.FILE),
     ] = 3  # capped at the target's brokers  # fmt: skip
 
     @property

@@ -12,7 +12,7 @@ from typing import NamedTuple
 CREDENTIALS, TRUST = "isthmus.credentials.origin", "isthmus.trust.origin"
 
 
-class Origin(NamedTuple):
+class KeyOrigin(NamedTuple):
     """A key of a file."""
 
     key: str
@@ -22,7 +22,7 @@ class Origin(NamedTuple):
         return f"{self.key} {self.file}"
 
 
-def origin_of(text: str) -> Origin | None:
+def origin_of(text: str) -> KeyOrigin | None:
     """Return the origin that ``str`` has made to text; None for an empty text."""
     key, _, file = text.partition(" ")
-    return Origin(key, Path(file)) if file else None
+    return KeyOrigin(key, Path(file)) if file else None

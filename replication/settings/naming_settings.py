@@ -8,7 +8,7 @@ from typing import Annotated, Literal, NamedTuple
 from pydantic import Field
 
 from replication.settings.section import Section
-from replication.settings.setting_key import Derived, Key, Level
+from replication.settings.setting_key import Derived, Key, KeyLevel
 
 
 class MappedName(NamedTuple):
@@ -43,7 +43,7 @@ class Naming(Section):
         Key("replication.policy.class", "string",
             "`A.orders`; or `IdentityReplicationPolicy`: `orders`; or "
             "`python:package.module:Class`, [a custom policy](naming.md#a-custom-policy)",
-            level=Level.CONNECTOR, default="`DefaultReplicationPolicy`"),
+            level=KeyLevel.CONNECTOR, default="`DefaultReplicationPolicy`"),
     ] = "prefix"  # fmt: skip
     own: Annotated[
         OwnPolicyClass | None,
@@ -53,13 +53,13 @@ class Naming(Section):
         str,
         Key("replication.policy.separator", "string",
             "between source alias and topic; must not be empty with prefixes",
-            level=Level.CONNECTOR),
+            level=KeyLevel.CONNECTOR),
     ] = "."  # fmt: skip
     internal_separator: Annotated[
         str,
         Key("replication.policy.internal.topic.separator.enabled", "boolean",
             "use the separator in the names of checkpoint and offset-sync topics too; `false`: "
-            "use dots", level=Level.CONNECTOR, default="`true`"),
+            "use dots", level=KeyLevel.CONNECTOR, default="`true`"),
     ] = "."  # in the names of MirrorMaker 2's own topics  # fmt: skip
     rename: Annotated[
         RenameRule | None,
@@ -97,23 +97,23 @@ class Selection(Section):
 
     topics: Annotated[
         tuple[str, ...],
-        Key("topics", "patterns", "which topics are copied", level=Level.CONNECTOR),
+        Key("topics", "patterns", "which topics are copied", level=KeyLevel.CONNECTOR),
         Key("topics.regex", "pattern", "one pattern instead of `topics`; commas are part of it"),
     ] = (".*",)  # fmt: skip
     topics_exclude: Annotated[
         tuple[str, ...],
-        Key("topics.exclude", "patterns", "which topics are not copied", level=Level.CONNECTOR),
+        Key("topics.exclude", "patterns", "which topics are not copied", level=KeyLevel.CONNECTOR),
     ] = (r".*[\-\.]internal", r".*\.replica", r"__.*")
     groups: Annotated[
         tuple[str, ...],
-        Key("groups", "patterns", "which groups belong to the flow", level=Level.CONNECTOR),
+        Key("groups", "patterns", "which groups belong to the flow", level=KeyLevel.CONNECTOR),
     ] = (".*",)
     groups_exclude: Annotated[
         tuple[str, ...],
-        Key("groups.exclude", "patterns", "which groups do not", level=Level.CONNECTOR),
+        Key("groups.exclude", "patterns", "which groups do not", level=KeyLevel.CONNECTOR),
     ] = (r"console-consumer-.*", r"connect-.*", r"__.*")
     heartbeats: Annotated[
         bool,
         Key("heartbeats.replication.enabled", "boolean",
-            "copy heartbeat topics whether `topics` matches them or not", level=Level.CONNECTOR),
+            "copy heartbeat topics whether `topics` matches them or not", level=KeyLevel.CONNECTOR),
     ] = True  # fmt: skip

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Annotated
 
-from replication.settings.setting_key import Key, Level
+from replication.settings.setting_key import Key, KeyLevel
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,24 +18,24 @@ class OtlpSettings:
         Key("metrics.otlp.endpoint", "string",
             "push the [metrics](metrics.md#opentelemetry) over OTLP/HTTP to this URL, such as "
             "`https://otel.example:4318/v1/metrics`; needs `pip install 'isthmus[otel]'`",
-            level=Level.FILE),
+            level=KeyLevel.FILE),
     ] = None  # fmt: skip
     interval: Annotated[
         timedelta,
         Key("metrics.otlp.interval.seconds", "duration", "time between two pushes",
-            least=timedelta(seconds=1), level=Level.FILE),
+            least=timedelta(seconds=1), level=KeyLevel.FILE),
     ] = timedelta(seconds=60)  # fmt: skip
     headers: Annotated[
         str | None,
         Key("metrics.otlp.headers", "string",
             "HTTP headers of a push, secret: `authorization=Bearer ...,x-scope=a`",
-            level=Level.FILE),
+            level=KeyLevel.FILE),
     ] = field(default=None, repr=False)  # fmt: skip
     ca: Annotated[
         str | None,
         Key("metrics.otlp.ssl.ca.location", "string",
             "PEM file: the authorities of the endpoint's certificate; without it, those that "
-            "Python's `certifi` knows", level=Level.FILE),
+            "Python's `certifi` knows", level=KeyLevel.FILE),
     ] = None  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from datetime import timedelta  # noqa: TC003 -- the annotations are evaluated
 from enum import StrEnum
 
 
-class Level(StrEnum):
+class KeyLevel(StrEnum):
     """Who declares a key, which decides where in a file it may be set."""
 
     FLOW = "flow"  # Isthmus: at the top level and per flow
@@ -36,7 +36,7 @@ class Key:
     description: str  # Markdown, for docs/configuration.md
     # The least value of a number or a size; a span of time that is shorter counts as this one.
     least: int | timedelta | None = None
-    level: Level = Level.FLOW
+    level: KeyLevel = KeyLevel.FLOW
     default: str = ""  # what the page shows where the field's default is not what counts
 
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Annotated, Literal
 
 from replication.settings.section import Section
-from replication.settings.setting_key import Key, Level
+from replication.settings.setting_key import Key, KeyLevel
 
 
 class TopicCreation(Section):
@@ -14,28 +14,28 @@ class TopicCreation(Section):
 
     enabled: Annotated[
         bool,
-        Key("topic.creation.enable", "boolean", "create missing topics", level=Level.CREATION),
+        Key("topic.creation.enable", "boolean", "create missing topics", level=KeyLevel.CREATION),
     ] = True  # fmt: skip
     replication_factor: Annotated[
         int,
         Key("replication.factor", "int",
             "replication factor of copies; `-1`: the target's default",
-            least=-1, level=Level.CONNECTOR),
+            least=-1, level=KeyLevel.CONNECTOR),
         Key("topic.creation.replication.factor", "int", "the same; `replication.factor` wins",
-            least=-1, level=Level.CREATION),
+            least=-1, level=KeyLevel.CREATION),
         Key("topic.creation.default.replication.factor", "int",
-            "the same; used if neither of the two above is set", least=-1, level=Level.CREATION),
+            "the same; used if neither of the two above is set", least=-1, level=KeyLevel.CREATION),
     ] = 2  # -1: the target broker's default  # fmt: skip
     default_partitions: Annotated[
         int | None,
         Key("topic.creation.default.partitions", "int",
             "minimum number of partitions at creation; afterwards a topic grows with its source",
-            least=1, level=Level.CREATION),
+            least=1, level=KeyLevel.CREATION),
     ] = None  # fmt: skip
     min_insync_replicas: Annotated[
         int | None,
         Key("topic.creation.min.insync.replicas", "int", "`min.insync.replicas` of copies",
-            least=1, level=Level.CREATION),
+            least=1, level=KeyLevel.CREATION),
     ] = None  # fmt: skip
     configs_strategy: Annotated[
         Literal["INTERSECTION", "MAJORITY", "FIRST", "NONE"],
@@ -51,19 +51,19 @@ class ConfigSync(Section):
     enabled: Annotated[
         bool,
         Key("sync.topic.configs.enabled", "boolean",
-            "sync configs after creation", level=Level.CONNECTOR),
+            "sync configs after creation", level=KeyLevel.CONNECTOR),
     ] = True  # fmt: skip
     every: Annotated[
         timedelta,
         Key("sync.topic.configs.interval.seconds", "interval",
             "interval; a minute or longer: Dagster syncs, shorter: the driver; below zero: never",
-            level=Level.CONNECTOR),
+            level=KeyLevel.CONNECTOR),
     ] = timedelta(seconds=600)  # fmt: skip
     exclude: Annotated[
         tuple[str, ...],
         Key("config.properties.exclude", "patterns",
             "patterns of configs that are neither copied nor changed",
-            level=Level.CONNECTOR,
+            level=KeyLevel.CONNECTOR,
             default="MirrorMaker 2's list, `message.timestamp.before.max.ms`, "
             "`message.timestamp.after.max.ms`"),
     ] = (  # Java regexes; MirrorMaker 2's, and what is in a copy's way
@@ -80,7 +80,7 @@ class ConfigSync(Section):
         Literal["source", "target"],
         Key("use.defaults.from", "choice",
             "`source`: set the source's defaults, also its cluster-wide ones, on the copy too",
-            level=Level.CONNECTOR),
+            level=KeyLevel.CONNECTOR),
     ] = "target"  # fmt: skip
     overrides: Annotated[
         tuple[tuple[str, str, str], ...],
@@ -96,12 +96,12 @@ class AclSync(Section):
     enabled: Annotated[
         bool,
         Key("sync.topic.acls.enabled", "boolean",
-            "sync the ACLs of topics to their copies", level=Level.CONNECTOR),
+            "sync the ACLs of topics to their copies", level=KeyLevel.CONNECTOR),
     ] = True  # fmt: skip
     every: Annotated[
         timedelta,
         Key("sync.topic.acls.interval.seconds", "interval", "as for configs",
-            level=Level.CONNECTOR),
+            level=KeyLevel.CONNECTOR),
     ] = timedelta(seconds=600)  # fmt: skip
     groups: Annotated[
         bool, Key("sync.group.acls.enabled", "boolean", "sync the ACLs of consumer groups too")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Annotated
 
-from replication.settings.setting_key import Key, Level
+from replication.settings.setting_key import Key, KeyLevel
 
 BYTES, STRING, JSON, AVRO = "bytes", "string", "json", "avro"
 STOP, DEAD_LETTER = "stop", "dead-letter"
@@ -18,7 +18,7 @@ _FORMATS = f"choice {BYTES}|{STRING}|{JSON}|{AVRO}"
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class SettingText:
     """A text of the file, and the place of its line, for messages: ``file:line: key``."""
 
     text: str
@@ -30,8 +30,8 @@ class PredicateSpec:
     """One of Connect's predicates, as ``predicates.<name>.*`` sets it."""
 
     name: str
-    kind: Written  # the class
-    settings: Mapping[str, Written]
+    kind: SettingText  # the class
+    settings: Mapping[str, SettingText]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,8 @@ class SmtSpec:
     """One of Connect's single message transforms, as ``transforms.<name>.*`` sets it."""
 
     name: str
-    kind: Written  # the class
-    settings: Mapping[str, Written]
+    kind: SettingText  # the class
+    settings: Mapping[str, SettingText]
     predicate: PredicateSpec | None = None
     negate: bool = False
 
@@ -55,35 +55,35 @@ class TopicTransform:
 
     pattern: str  # a Java regex
     where: Annotated[
-        Written | None,
+        SettingText | None,
         Key("where", "code",
             "Spark SQL: records for which it is true are kept (not those for which it is null)",
-            level=Level.TRANSFORM),
+            level=KeyLevel.TRANSFORM),
     ] = None  # fmt: skip
     select: Annotated[
-        Written | None,
+        SettingText | None,
         Key("select", "code",
             "Spark SQL: a list of `<expression> AS <column>`; columns that it does not name stay "
             "as they are. Columns: `key`, `value`, `headers`, `timestamp`, `partition`",
-            level=Level.TRANSFORM),
+            level=KeyLevel.TRANSFORM),
     ] = None  # fmt: skip
     route: Annotated[
-        Written | None,
+        SettingText | None,
         Key("route", "code",
             "Spark SQL: the name of a topic on the target, or an array of names; null: the "
-            "topic's copy", level=Level.TRANSFORM),
+            "topic's copy", level=KeyLevel.TRANSFORM),
     ] = None  # fmt: skip
     route_topics: Annotated[
         tuple[str, ...],
         Key("route.topics", "list",
             "the topics that `route` or a function may name; they must be on the target",
-            level=Level.TRANSFORM),
+            level=KeyLevel.TRANSFORM),
     ] = ()  # fmt: skip
     function: Annotated[
-        Written | None,
+        SettingText | None,
         Key("function", "code",
             "`module:name`, or `<file>:name` for a Python file beside the properties file. "
-            "`transform = …` sets it for all topics", level=Level.TRANSFORM),
+            "`transform = …` sets it for all topics", level=KeyLevel.TRANSFORM),
     ] = None  # fmt: skip
     folder: str = ""  # of the file: where a function's module may be, besides Python's path
     smts: tuple[SmtSpec, ...] = ()
@@ -91,37 +91,37 @@ class TopicTransform:
         str,
         Key("key.format", _FORMATS,
             "what SQL sees of a key: `bytes`, `string`, `json` or [`avro`](#avro); with `json` "
-            "single message transforms find fields", level=Level.TRANSFORM),
+            "single message transforms find fields", level=KeyLevel.TRANSFORM),
     ] = BYTES  # fmt: skip
     value_format: Annotated[
         str,
-        Key("value.format", _FORMATS, "the same of a value", level=Level.TRANSFORM),
+        Key("value.format", _FORMATS, "the same of a value", level=KeyLevel.TRANSFORM),
     ] = BYTES  # fmt: skip
     value_schema: Annotated[
-        Written | None,
+        SettingText | None,
         Key("value.schema", "code",
             "the fields of a value in JSON or Avro, such as `amount INT, country STRING`: `value` "
-            "is a struct then, else a VARIANT (`value:amount::int`)", level=Level.TRANSFORM),
+            "is a struct then, else a VARIANT (`value:amount::int`)", level=KeyLevel.TRANSFORM),
     ] = None  # fmt: skip
     on_error: Annotated[
         str,
         Key("on.error", f"choice {STOP}|{DEAD_LETTER}", "`stop` or `dead-letter`, see below",
-            level=Level.TRANSFORM),
+            level=KeyLevel.TRANSFORM),
     ] = STOP  # fmt: skip
     dead_letters_max: Annotated[
         int,
         Key("dead.letters.max", "int", "dead letters of a partition; the next one halts it",
-            least=0, level=Level.TRANSFORM),
+            least=0, level=KeyLevel.TRANSFORM),
     ] = 100  # fmt: skip
     timeout: Annotated[
         timedelta,
         Key("timeout.ms", "duration", "how long a function may take for a batch",
-            level=Level.TRANSFORM),
+            level=KeyLevel.TRANSFORM),
     ] = timedelta(seconds=10)  # fmt: skip
     batch_records: Annotated[
         int,
         Key("batch.records", "int", "offsets of a partition in one batch", least=1,
-            level=Level.TRANSFORM),
+            level=KeyLevel.TRANSFORM),
     ] = 20_000  # fmt: skip
 
     @property

@@ -11,7 +11,7 @@
     groups
 ``source_topics``: State records of a flow's source: what it had when the flow first started, and
     what is gone
-``topics``: Names of the topics in which Isthmus keeps its state
+``state_topic_names``: Names of the topics in which Isthmus keeps its state
 ``transform_start``: State records of transforms: from where on both sides they made what the target
     has
 ``verification``: State records of verification: up to where copies were compared, and how the last
@@ -77,7 +77,7 @@ from replication.state.recovery import (
     RecreatedTopic,
 )
 from replication.state.source_topics import AbsentTopic, InventoryPart
-from replication.state.topics import (
+from replication.state.state_topic_names import (
     ANCHORS_BEGIN,
     COMPACT,
     PROBE_TOPIC,

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from replication.model import NO_LEADER_EPOCH, Mode, PartitionState
-from replication.state.record import Record
+from replication.state.record import StateRecord
 
 
 @dataclass(frozen=True, slots=True)
-class Anchor(Record):
+class Anchor(StateRecord):
     """The copy position of one source partition, and the producers that may append to its target.
 
     Invariant D: an anchor may lag behind what was acked, it never leads. ``source`` and
@@ -67,7 +67,7 @@ class Anchor(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class Claim(Record):
+class Claim(StateRecord):
     """The producers that may append to a partition from now on; the anchor keeps the position.
 
     It has a key of its own: a claim is written before the former appender's last commit is known,
@@ -91,7 +91,7 @@ TAIL_CUT = "TAIL_CUT"  # they were deleted with their topic, which was created a
 
 
 @dataclass(frozen=True, slots=True)
-class Loss(Record):
+class Loss(StateRecord):
     """Source offsets [first, next) that were not copied, and why. Kept for ever."""
 
     KIND: ClassVar[str] = "loss"
@@ -109,7 +109,7 @@ class Loss(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class OffsetPoint(Record):
+class OffsetPoint(StateRecord):
     """A partition's source and target offset that correspond; see offsets.offset_points.
 
     Our records with a source offset below ``source`` are before ``target``, all others
@@ -123,8 +123,8 @@ class OffsetPoint(Record):
     topic: str  # on the source
     partition: int
     slot: int  # which of the retained points
-    era: int = 0  # when the partition began, in ms: points of different eras have nothing in common
-    number: int = 0  # counts the era's points
+    era: int = 0  # the incarnation of the copy: when it began, in ms; points of two share nothing
+    number: int = 0  # counts the points of this incarnation
     source: int = 0
     target: int = 0
     records: int = 0  # copied before
@@ -136,7 +136,7 @@ class OffsetPoint(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class ProducerEntry(Record):
+class ProducerEntry(StateRecord):
     """A producer id that Isthmus appends with (invariant F: stored before its first append)."""
 
     KIND: ClassVar[str] = "producer"

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from replication.model import NO_POSITION, Desired, FlowState
-from replication.state.record import Record
+from replication.state.record import StateRecord
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
 @dataclass(frozen=True, slots=True)
-class FlowStatus(Record):
+class FlowStatus(StateRecord):
     """A flow's health, written about every second by its driver; also the driver's lease.
 
     The highest ``generation`` holds the lease. A driver that sees a higher one than its own stops.
@@ -46,7 +46,7 @@ class FlowStatus(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class BatchRun(Record):
+class BatchRun(StateRecord):
     """How the last run of a batch flow ended. Its driver writes it, unless it is killed."""
 
     KIND: ClassVar[str] = "batch run"
@@ -62,7 +62,7 @@ class BatchRun(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class ClusterIds(Record):
+class ClusterIds(StateRecord):
     """The ids of the clusters that a flow copies between: an address may come to lead to others.
 
     Written when the flow first starts, and when an operator accepts other clusters.
@@ -79,7 +79,7 @@ class ClusterIds(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class Intent(Record):
+class Intent(StateRecord):
     """The desired state of a flow, set by an operator."""
 
     KIND: ClassVar[str] = "intent"
@@ -92,7 +92,7 @@ class Intent(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class Control(Record):
+class Control(StateRecord):
     """Ends epoch ``end_epoch`` of a flow, and all before it, in all its units."""
 
     KIND: ClassVar[str] = "control"
@@ -105,7 +105,7 @@ class Control(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class Decision(Record):
+class Decision(StateRecord):
     """An operator's decision on a halted partition; it holds for that one event."""
 
     KIND: ClassVar[str] = "decision"
@@ -122,7 +122,7 @@ class Decision(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class NameDecision(Record):
+class NameDecision(StateRecord):
     """An operator's decision on a topic whose name changed; it holds for these two names.
 
     The driver withdraws it when it is carried out, or when the name is no longer another one.
@@ -141,7 +141,7 @@ class NameDecision(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class TaskReport(Record):
+class TaskReport(StateRecord):
     """The last result of one of a flow's background tasks."""
 
     KIND: ClassVar[str] = "duty"
@@ -156,7 +156,7 @@ class TaskReport(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class AppliedConfigs(Record):
+class AppliedConfigs(StateRecord):
     """The configs last set on a target topic, to distinguish changes by others from our own."""
 
     KIND: ClassVar[str] = "applied"
@@ -171,7 +171,7 @@ class AppliedConfigs(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class NewName(Record):
+class NewName(StateRecord):
     """The target name of a topic, announced before the topic is first copied.
 
     It is for drivers of other applications that copy to the same target: if both start a topic at
@@ -191,7 +191,7 @@ class NewName(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class AppliedAcls(Record):
+class AppliedAcls(StateRecord):
     """The ACLs on one target resource that Isthmus created: it may delete no others."""
 
     KIND: ClassVar[str] = "rights"
@@ -207,7 +207,7 @@ class AppliedAcls(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class Fencing(Record):
+class Fencing(StateRecord):
     """The result of the fencing probe of a target, which runs once per cluster."""
 
     KIND: ClassVar[str] = "fencing"

@@ -18,7 +18,7 @@ class UnknownVersion(ReplicationError):
     """A record was written by a newer Isthmus."""
 
 
-class Record:
+class StateRecord:
     """A record: ``KEYS`` make the key, all other fields the value."""
 
     KIND: ClassVar[str]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from replication.state.record import Record
+from replication.state.record import StateRecord
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Operation(Record):
+class Operation(StateRecord):
     """A failover, switchover, failback or drill of a flow, as far as it got.
 
     Its operator writes it before and after each step. ``state`` is ``running``, ``done`` or
@@ -40,7 +40,7 @@ class Operation(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class Drill(Record):
+class Drill(StateRecord):
     """The last good drill of a flow, or the last one that was not good."""
 
     KIND: ClassVar[str] = "drill"
@@ -60,7 +60,7 @@ class Drill(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class ProvenPosition(Record):
+class ProvenPosition(StateRecord):
     """Where a partition stood when an operation had fenced the flow's producers.
 
     All records before ``source`` are on the target, before ``target``. Nothing at or behind
@@ -110,7 +110,7 @@ class ProvenPosition(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class DivergedTail(Record):
+class DivergedTail(StateRecord):
     """The records of a source partition that never arrived at the target before a failover.
 
     All of them have offsets in [``first``, ``end``); ``end`` is the readable end when the source
@@ -131,7 +131,7 @@ class DivergedTail(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class RecreatedTopic(Record):
+class RecreatedTopic(StateRecord):
     """A topic of the source that a failback deletes, and creates again as it was.
 
     Written before the deletion: whoever finds neither topic creates it from this.
@@ -153,7 +153,7 @@ class RecreatedTopic(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class GroupPositions(Record):
+class GroupPositions(StateRecord):
     """The committed offsets of a consumer group on the source, as the group sync last read them.
 
     The source may be gone when they are needed, and an offset that is not copied yet has no

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from replication.state.record import Record
+from replication.state.record import StateRecord
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
 @dataclass(frozen=True, slots=True)
-class InventoryPart(Record):
+class InventoryPart(StateRecord):
     """A part of the source's topics as they were when the flow first started.
 
     Part 0 is written before anything is copied and holds no topics; its ``parts`` is set when the
@@ -32,7 +32,7 @@ class InventoryPart(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class AbsentTopic(Record):
+class AbsentTopic(StateRecord):
     """A topic that the flow has copied and that it does not copy now. Its copy is kept."""
 
     KIND: ClassVar[str] = "absent"

@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence  # noqa: TC003 - the annotations a
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from replication.state.record import Record
+from replication.state.record import StateRecord
 
 
 @dataclass(frozen=True, slots=True)
-class TransformStart(Record):
+class TransformStart(StateRecord):
     """Where a transform began to work as it works now.
 
     Its results of source offsets from ``sources`` on stand behind ``targets``, and nothing else of
@@ -36,7 +36,7 @@ class TransformStart(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class TransformPoint(Record):
+class TransformPoint(StateRecord):
     """Offsets of both sides that belong together: what was there when nothing was open.
 
     The results of source offsets before ``sources`` stand before ``targets``, all others at or
@@ -57,7 +57,7 @@ class TransformPoint(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class TransformVerified(Record):
+class TransformVerified(StateRecord):
     """A point of a transform up to which a verification found all results as they should be."""
 
     KIND: ClassVar[str] = "transform verified"

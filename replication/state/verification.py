@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from replication.state.record import Record
+from replication.state.record import StateRecord
 
 
 @dataclass(frozen=True, slots=True)
-class VerifiedUpTo(Record):
+class VerifiedUpTo(StateRecord):
     """All records of a partition before ``source`` had equal copies before ``target``.
 
     As far as both logs still had them. It is of these topic ids, and of one start of the copy.
@@ -26,12 +26,12 @@ class VerifiedUpTo(Record):
     target: int = 0
     source_topic_id: str = ""
     target_topic_id: str = ""
-    era: int = 0  # of the copy's offset points
+    era: int = 0  # the incarnation of the copy, as in its offset points
     at_ms: int = 0  # when it was so
 
 
 @dataclass(frozen=True, slots=True)
-class Verification(Record):
+class Verification(StateRecord):
     """The last verification of all topics of a flow."""
 
     KIND: ClassVar[str] = "verification"

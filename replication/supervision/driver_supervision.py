@@ -90,7 +90,7 @@ class AppMemory:
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class SupervisionMemory:
     """The memory of all applications; ``born_ms`` distinguishes it from one that was lost."""
 
     born_ms: int = 0
@@ -150,8 +150,11 @@ Decision = Leave | Wait | Launch | Stop
 
 
 def decide(
-    apps: tuple[Application, ...], observed: Mapping[str, Observed], memory: Memory, now_ms: int
-) -> tuple[tuple[Decision, ...], Memory]:
+    apps: tuple[Application, ...],
+    observed: Mapping[str, Observed],
+    memory: SupervisionMemory,
+    now_ms: int,
+) -> tuple[tuple[Decision, ...], SupervisionMemory]:
     """Return a decision for every application, and the memory for the next check."""
     decisions, remembered = [], {}
     for app in apps:
@@ -166,7 +169,7 @@ def decide(
             known = replace(known, failures=known.failures + 1)
         decisions.append(decision)
         remembered[app.name] = known
-    return tuple(decisions), Memory(memory.born_ms, remembered)
+    return tuple(decisions), SupervisionMemory(memory.born_ms, remembered)
 
 
 def _remember_beat(known: AppMemory, seen: Observed, now_ms: int) -> AppMemory:
@@ -184,7 +187,7 @@ def _decide(app: Application, seen: Observed, known: AppMemory, now_ms: int) -> 
         return Leave(app, "a batch flow: it is not kept running")
     if seen.launching:
         return Leave(app, "a driver is being launched")
-    if not _wanted(app, seen):
+    if not _should_run(app, seen):
         if seen.watcher or seen.driver:
             return Stop(app, "all its flows have desired state STOPPED", "")
         return Leave(app, "stopped, matches desired state")
@@ -193,7 +196,7 @@ def _decide(app: Application, seen: Observed, known: AppMemory, now_ms: int) -> 
     return _gone(app, seen, known, now_ms)
 
 
-def _wanted(app: Application, seen: Observed) -> bool:
+def _should_run(app: Application, seen: Observed) -> bool:
     """Say whether a flow is to run or to pause. A target that is silent keeps what is there."""
     return any(seen.intents.get(flow, Desired.RUN) is not Desired.STOP for flow in app.flows)
 
@@ -218,7 +221,7 @@ def _gone(app: Application, seen: Observed, known: AppMemory, now_ms: int) -> De
     elsewhere = _elsewhere(seen, known, now_ms)
     if elsewhere is not None:
         return Leave(app, elsewhere)
-    reason = "the driver has exited" if seen.statuses else "the driver was never started"
+    reason = "the driver has exited" if seen.statuses else "no driver has reported yet"
     return _launch(app, reason, known, now_ms)
 
 

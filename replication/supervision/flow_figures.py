@@ -106,7 +106,7 @@ class TaskFigures(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Copied:
+class FlowReading:
     """One reading of both clusters; for a cluster without an answer, its last known figures.
 
     ``is_known``: the target has answered, now or before. Until then it is unknown what was copied.
@@ -134,12 +134,12 @@ class FlowFigures:
     source: str
     target: str
     status: FlowStatus
-    wanted: bool
+    should_copy: bool
     arrives: bool  # the last status that was written
     tally: FlowCounters
     tasks: tuple[TaskFigures, ...]
     plan: tuple[PartitionPlan, ...] | None
-    copied: Copied
+    copied: FlowReading
     batch_good_ms: int | None = None  # when the last run of a batch flow that copied all ended
     disk_limit: int = 0  # bytes a second, because the target's disks fill; 0: no limit
     absent: Mapping[str, str] = field(

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _EPOCH_MS = 60_000  # two of the usual length
 BEAT_STALE_MS = 15_000  # a driver beats every second; this long without is no hiccup
 START_MS = 60_000  # a start that takes longer is slow
+_NO_DRIVER_YET = "no driver has reported yet (`isthmus run` starts one)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class Health:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class FlowObservation:
     """What was found out about a flow at one moment. ``None`` for a silence: it answered."""
 
     flow: str
@@ -63,7 +64,7 @@ class Seen:
     batch_max_age: timedelta = timedelta(0)  # of the last good one; 0: any
 
 
-def flow_health(seen: Seen) -> Health:
+def flow_health(seen: FlowObservation) -> Health:
     """Return the first of these that is true of the flow, from the worst to the best."""
     if seen.wrong_cluster and seen.desired is Desired.RUN:
         return Health(FlowState.WRONG_CLUSTER, healthy=False, reason=seen.wrong_cluster)
@@ -71,32 +72,32 @@ def flow_health(seen: Seen) -> Health:
         silence = "; ".join(filter(None, (seen.target_silence, seen.source_silence)))
         return Health("UNKNOWN", healthy=False, reason=silence)
     if seen.desired is Desired.STOP:
-        return _as_wanted(seen, FlowState.STOPPED)
+        return _as_desired(seen, FlowState.STOPPED)
     return (_batch if seen.is_batch else _stream)(seen, seen.status)
 
 
-def _stream(seen: Seen, status: FlowStatus | None) -> Health:
+def _stream(seen: FlowObservation, status: FlowStatus | None) -> Health:
     if status is None or not has_driver(seen):
         return _without_driver(seen, status)
     if seen.desired is Desired.PAUSE:
-        return _as_wanted(seen, FlowState.PAUSED)
+        return _as_desired(seen, FlowState.PAUSED)
     return _running(seen, status)
 
 
-def _batch(seen: Seen, status: FlowStatus | None) -> Health:
+def _batch(seen: FlowObservation, status: FlowStatus | None) -> Health:
     """Return the health of a batch flow: it may have no driver, and its driver may start or end."""
     if status is not None and has_driver(seen):
         now = _running(seen, status)
         passes = now.state in {FlowState.STARTING, FlowState.STOPPING}
         return replace(now, healthy=True) if passes else now
     if seen.desired is Desired.PAUSE:
-        return _as_wanted(seen, FlowState.PAUSED)
+        return _as_desired(seen, FlowState.PAUSED)
     if seen.driver:
         return Health(FlowState.STARTING, healthy=True, reason="a run begins")
     return _between_runs(seen, status)
 
 
-def _between_runs(seen: Seen, status: FlowStatus | None) -> Health:
+def _between_runs(seen: FlowObservation, status: FlowStatus | None) -> Health:
     run = seen.run
     if status is not None and status.state != FlowState.STOPPED:
         ago = _ago(status.beat_ms, seen.now_ms)
@@ -120,7 +121,7 @@ def _between_runs(seen: Seen, status: FlowStatus | None) -> Health:
     return Health("IDLE", healthy=young, reason=reason if young else too_old)
 
 
-def _without_driver(seen: Seen, status: FlowStatus | None) -> Health:
+def _without_driver(seen: FlowObservation, status: FlowStatus | None) -> Health:
     """Return the health of a flow that is to run and has no driver, or one that starts."""
     starts = status is not None and _starts(status, seen)
     if starts or (seen.driver and (status is None or _was_stopped(seen))):
@@ -131,17 +132,17 @@ def _without_driver(seen: Seen, status: FlowStatus | None) -> Health:
     if _was_stopped(seen):
         return Health(FlowState.STOPPED, healthy=False, reason=_stopped(seen))
     if status is None:
-        return Health(FlowState.STARTING, healthy=False, reason="the driver was never started")
+        return Health(FlowState.STARTING, healthy=False, reason=_NO_DRIVER_YET)
     return Health("DEAD", healthy=False, reason=_dead(status, seen))
 
 
-def has_driver(seen: Seen) -> bool:
+def has_driver(seen: FlowObservation) -> bool:
     """Say whether a driver was seen that runs the flow, or could."""
     status = seen.status
     return status is not None and is_alive(status, seen) and not _was_stopped(seen)
 
 
-def is_alive(status: FlowStatus, seen: Seen) -> bool:
+def is_alive(status: FlowStatus, seen: FlowObservation) -> bool:
     """Say whether the driver that wrote ``status`` lives.
 
     On this host its lock knows; a lock that is held by a hung driver does not make it alive.
@@ -150,7 +151,7 @@ def is_alive(status: FlowStatus, seen: Seen) -> bool:
     return fresh and (seen.driver or status.host != seen.host)
 
 
-def _was_stopped(seen: Seen) -> bool:
+def _was_stopped(seen: FlowObservation) -> bool:
     """Say whether the last driver was stopped on purpose, although the flow is to run.
 
     One that ends cleanly says so in its last status; one that was killed meanwhile cannot.
@@ -161,7 +162,7 @@ def _was_stopped(seen: Seen) -> bool:
     return status.host == seen.host and seen.stopped_ms >= status.beat_ms
 
 
-def _starts(status: FlowStatus, seen: Seen) -> bool:
+def _starts(status: FlowStatus, seen: FlowObservation) -> bool:
     """Say whether its driver starts: it beats once, and not again until Spark is up.
 
     One that starts again for an edited file ends before, and says so in its last status.
@@ -170,7 +171,7 @@ def _starts(status: FlowStatus, seen: Seen) -> bool:
     return here and status.state == FlowState.STARTING and seen.now_ms - status.beat_ms < START_MS
 
 
-def _stopped(seen: Seen) -> str:
+def _stopped(seen: FlowObservation) -> str:
     status = seen.status
     since_ms = max(seen.stopped_ms, status.beat_ms if status else 0)
     where = status.host if status else seen.host
@@ -184,14 +185,14 @@ def _ago(then_ms: int, now_ms: int) -> str:
     return f"{max(0, now_ms - then_ms) // 1000} s ago"
 
 
-def _dead(status: FlowStatus, seen: Seen) -> str:
+def _dead(status: FlowStatus, seen: FlowObservation) -> str:
     where = f"process {status.pid} on {status.host}, {status.state}"
     last = f"last status {_ago(status.beat_ms, seen.now_ms)} ({where})"
     who = "the driver's process runs, but hangs" if seen.driver else "no driver"
     return f"{who}: {last}" + (f"; last reason: {status.reason}" if status.reason else "")
 
 
-def _as_wanted(seen: Seen, state: FlowState) -> Health:
+def _as_desired(seen: FlowObservation, state: FlowState) -> Health:
     status = seen.status
     if status is None or status.state == state or not is_alive(status, seen):
         then = seen.recovery or "continue with `isthmus resume`"
@@ -201,7 +202,7 @@ def _as_wanted(seen: Seen, state: FlowState) -> Health:
     return Health(status.state, healthy=False, reason=f"changing to {state}")
 
 
-def _running(seen: Seen, status: FlowStatus) -> Health:
+def _running(seen: FlowObservation, status: FlowStatus) -> Health:
     if seen.source_silence is not None:
         return Health(status.state, healthy=False, reason=seen.source_silence)
     worst = next((each for each in seen.anchors if each.state not in _FINE), None)
@@ -225,7 +226,7 @@ def _waits_for(status: FlowStatus, anchors: Iterable[Anchor], now_ms: int) -> st
     if status.state != FlowState.RUNNING:
         return ""
     late = now_ms - status.started_ms >= START_MS
-    # No number that grows: whoever watches is told of each change.
+    # No number that grows: each change is shown to whoever watches.
     after = f", more than {START_MS // 1000} s after the driver's start" if late else ""
     if not status.partitions:
         return "" if status.reason else f"its topics are planned{after}"
@@ -273,7 +274,7 @@ def _is_of(anchor: Anchor, status: FlowStatus) -> bool:
 _FINE = frozenset({PartitionState.RUNNING, PartitionState.PAUSED}) | ABSENT
 
 
-def _halted(seen: Seen, status: FlowStatus) -> str:
+def _halted(seen: FlowObservation, status: FlowStatus) -> str:
     """Return the first partition that waits for somebody, and in which states others are."""
     if status.state != FlowState.DEGRADED:
         return ""

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 
-class Kind(StrEnum):
+class MetricType(StrEnum):
     """A metric's type, in Prometheus' words."""
 
     COUNTER = "counter"
@@ -20,14 +20,14 @@ class Kind(StrEnum):
 
 class Metric(NamedTuple):
     name: str
-    kind: Kind
+    kind: MetricType
     about: str
     labels: tuple[str, ...]
 
 
 FLOW = ("source", "target")
 DETAIL = ("topic", "target_topic", "partition")  # as many of them as ``metrics.detail`` asks for
-_COUNTER, _GAUGE, _SUMMARY = Kind
+_COUNTER, _GAUGE, _SUMMARY = MetricType
 
 DRIVER = Metric(
     "isthmus_driver_info",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
-from replication.model import ABSENT, AS_WANTED, FlowState, PartitionState
+from replication.model import ABSENT, NEEDS_NO_ACTION, FlowState, PartitionState
 from replication.supervision.health import as_of_anchors
 from replication.supervision.partition_states import paused
 
@@ -38,7 +38,7 @@ _DETAIL = {
 }  # how many labels of metric_catalogue.DETAIL are used
 
 
-class Sample(NamedTuple):
+class MetricSample(NamedTuple):
     """One value of a metric, with the first of its labels; ``value`` of a summary: count, sum."""
 
     metric: str
@@ -67,7 +67,7 @@ class _Partition:
         return self.anchor.state if self.anchor else PartitionState.WAITING
 
 
-def flow_samples(seen: FlowFigures, detail: str) -> Iterator[Sample]:
+def flow_samples(seen: FlowFigures, detail: str) -> Iterator[MetricSample]:
     """Yield all samples of one flow, labelled as ``detail`` says: flow, topic or partition.
 
     No counters are reported before they are known: counters that begin at 0 and then
@@ -75,7 +75,7 @@ def flow_samples(seen: FlowFigures, detail: str) -> Iterator[Sample]:
     """
     flow = (seen.source, seen.target)
     for name, more, value in (*_health(seen), *_work(seen)):
-        yield Sample(f"isthmus_{name}", (*flow, *more), value)
+        yield MetricSample(f"isthmus_{name}", (*flow, *more), value)
     if not seen.copied.is_known:
         return
     partitions = _partitions(seen)
@@ -86,7 +86,7 @@ def flow_samples(seen: FlowFigures, detail: str) -> Iterator[Sample]:
         *_recovery_point(seen.copied.point),
         *_verification(seen.copied.verification),
     ):
-        yield Sample(f"isthmus_{name}", (*flow, *more), value)
+        yield MetricSample(f"isthmus_{name}", (*flow, *more), value)
     since_ms = seen.copied.now_ms - OF_LATE_MS
     for names, those in _groups(partitions, _DETAIL[detail]):
         anchors = [each.anchor for each in those if each.anchor]
@@ -96,7 +96,7 @@ def flow_samples(seen: FlowFigures, detail: str) -> Iterator[Sample]:
             *_missing(those),
             *_delays(anchors, since_ms),
         ):
-            yield Sample(f"isthmus_{metric}", (*flow, *names), figure)
+            yield MetricSample(f"isthmus_{metric}", (*flow, *names), figure)
 
 
 def _groups(
@@ -150,7 +150,7 @@ def _health(seen: FlowFigures) -> Iterator[Named]:
         status = as_of_anchors(status, live, copied.now_ms)
     for each in FlowState:
         yield "flow_state", (each,), status.state == each
-    yield "flow_wanted", (), seen.wanted
+    yield "flow_wanted", (), seen.should_copy
     yield "flow_generation", (), status.generation
     yield "flow_beat_timestamp_seconds", (), status.beat_ms / 1000
     yield "flow_beat_arrives", (), seen.arrives
@@ -200,7 +200,7 @@ def _states(partitions: Sequence[_Partition]) -> Iterator[Named]:
     unknown = [each for each in planned if each.lag is None or each.lag.records is None]
     yield "partitions_without_position", (), len(unknown)
     for each in partitions:
-        if each.state not in AS_WANTED:
+        if each.state not in NEEDS_NO_ACTION:
             yield "partition_not_running", (*each.names, each.state), 1
 
 

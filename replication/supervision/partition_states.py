@@ -12,7 +12,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from replication.durations import format_moment
-from replication.model import ABSENT, AS_WANTED, PartitionState
+from replication.model import ABSENT, NEEDS_NO_ACTION, PartitionState
 from replication.settings.state_policies import CHOICES, STOP
 
 if TYPE_CHECKING:
@@ -34,22 +34,22 @@ def paused(anchors: Iterable[Anchor]) -> tuple[Anchor, ...]:
     )
 
 
-def as_wanted(policies: Policies) -> frozenset[str]:
+def needing_no_action(policies: Policies) -> frozenset[str]:
     """Return the states in which nobody has to do anything, as a flow's policies say."""
     if policies.source_deleted == STOP:
-        return AS_WANTED
-    return AS_WANTED | {PartitionState.SOURCE_DELETED}
+        return NEEDS_NO_ACTION
+    return NEEDS_NO_ACTION | {PartitionState.SOURCE_DELETED}
 
 
 def needs_somebody(state: str) -> bool:
     """Say whether a partition in this state waits for a person: it does not heal by itself."""
-    return state in CHOICES or state in ABSENT - AS_WANTED
+    return state in CHOICES or state in ABSENT - NEEDS_NO_ACTION
 
 
 def worst(anchors: Sequence[Anchor]) -> Anchor:
     """Return the first partition that is not as wanted, else one not RUNNING, else the first."""
     odd = [each for each in anchors if each.state != PartitionState.RUNNING]
-    bad = (each for each in odd if each.state not in AS_WANTED)
+    bad = (each for each in odd if each.state not in NEEDS_NO_ACTION)
     return next(bad, odd[0] if odd else anchors[0])
 
 

@@ -49,7 +49,7 @@ class MissingRecords:
     seconds: float
     seen_ms: int
     exact: bool  # False: some from ``first`` on may have been copied
-    is_now: bool = False  # the end is the present one: the source has just told it
+    is_now: bool = False  # the end is the present one: the source has just answered
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +113,14 @@ class RecoveryPoint:
     @property
     def loss(self) -> str:
         """What may be missing, in a few words."""
-        told = _counted(self.records, "record")
+        summary = _counted(self.records, "record")
         if self.records:
-            told += f", about {self.bytes:,} bytes, {self.seconds:.1f} s"
+            summary += f", about {self.bytes:,} bytes, {self.seconds:.1f} s"
         if self.unplaced:
-            told += f", and all of {_counted(len(self.unplaced), 'partition')} without a position"
-        return told
+            summary += (
+                f", and all of {_counted(len(self.unplaced), 'partition')} without a position"
+            )
+        return summary
 
     def as_data(self) -> dict[str, Any]:
         """Return the numbers as values for JSON; times in ms."""

@@ -9,7 +9,7 @@ from replication.naming.java_regex import compile_rules
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from replication.naming.java_regex import Rule
+    from replication.naming.java_regex import JavaPattern
     from replication.settings.transform_settings import TopicTransform
 
 
@@ -17,7 +17,7 @@ class TopicTransforms:
     """The transforms of one flow, by topic of the source."""
 
     def __init__(self, transforms: Sequence[TopicTransform]) -> None:
-        self._rules: list[tuple[Rule, TopicTransform]] = [
+        self._rules: list[tuple[JavaPattern, TopicTransform]] = [
             (compile_rules((each.pattern,))[0], each) for each in transforms
         ]
 

@@ -31,7 +31,7 @@ class TargetRecord(NamedTuple):
     headers: Headers
 
 
-class Poison(NamedTuple):
+class PoisonRecord(NamedTuple):
     """A record that cannot be transformed, and why, in one line."""
 
     record: SourceRecord

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Sequence
 
     from replication.client.network import Network
-    from replication.provenance.origins import Rule
+    from replication.provenance.origins import ForwardingRule
     from replication.provenance.own_offsets import Concerns
     from replication.provenance.producer_registry import SourceRegistry
     from replication.provenance.routes import Routes
     from replication.records.batch import Batch
-    from replication.records.codec import Record
+    from replication.records.codec import BatchRecord
     from replication.verification.ranges import VerifiedRange
 
 
@@ -69,7 +69,7 @@ class RangeCheck:
         spent = time.monotonic() - began, time.process_time() - cpu
         return replace(found, bytes=read, seconds=spent[0], cpu_s=spent[1])
 
-    async def _compared(self, checked: VerifiedRange, rule: Rule | None) -> RangeResult:
+    async def _compared(self, checked: VerifiedRange, rule: ForwardingRule | None) -> RangeResult:
         source, target = self._logs(checked, rule)
         keeps = _keeper(rule) if rule is not None and rule.by == BY_HEADERS else None
         comparison = BatchComparison(
@@ -94,7 +94,7 @@ class RangeCheck:
             damaged=damaged,
         )
 
-    async def _prepare(self, checked: VerifiedRange) -> Rule | None:
+    async def _prepare(self, checked: VerifiedRange) -> ForwardingRule | None:
         """Look up leaders, and read the registries where they decide; return the flow's rule."""
         await self.source.network.refresh([checked.source.topic])
         await self.target.network.refresh([checked.target.topic])
@@ -105,7 +105,9 @@ class RangeCheck:
         rule = carried_over(self.routes.rule(self.flow, checked.source.topic), checked.origins)
         return rule_of(rule, self.target.network.cluster_id)
 
-    def _logs(self, checked: VerifiedRange, rule: Rule | None) -> tuple[CountedLog, CountedLog]:
+    def _logs(
+        self, checked: VerifiedRange, rule: ForwardingRule | None
+    ) -> tuple[CountedLog, CountedLog]:
         copied = copied_by(rule) if rule is not None and rule.by != BY_HEADERS else None
         appended = appended_by(self.flow) if checked.own else None
         return (
@@ -133,7 +135,7 @@ def _counting(concerns: Concerns | None, registry: SourceRegistry) -> Callable[[
     return lambda batch: concerns(entries.get(batch.producer_id), batch.base)
 
 
-def _keeper(rule: Rule) -> Callable[[Record], bool]:
+def _keeper(rule: ForwardingRule) -> Callable[[BatchRecord], bool]:
     """Return what says whether the flow copies a record, by the record's headers."""
     return lambda record: is_copied(origin_of(headers_of(record)), rule)
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from replication.model import Mode, OffsetRange
 from replication.offsets.offset_points import is_straight
-from replication.records.batch_comparison import Place
+from replication.records.batch_comparison import OffsetPair
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class PairedRange:
     """A range of both sides before it gets its partition."""
 
     here: OffsetRange
@@ -32,19 +32,19 @@ class Stretch:
     straight: bool = False  # every offset is a copied record, on both sides
 
 
-def plan_stretches(
-    begin: Place, sync_points: Sequence[SyncPoint], most_records: int
-) -> list[Stretch]:
+def plan_paired_ranges(
+    begin: OffsetPair, sync_points: Sequence[SyncPoint], most_records: int
+) -> list[PairedRange]:
     """Return the ranges from ``begin`` up to the last sync point, in order, without a gap.
 
     ``begin`` is a place too. Each range holds about ``most_records``, more only between two sync
     points that are not straight.
     """
-    found: list[Stretch] = []
+    found: list[PairedRange] = []
     for each in _cut(begin, sync_points, max(1, most_records)):
         last = found[-1] if found else None
         if last is not None and _records(last) + _records(each) <= most_records:
-            found[-1] = Stretch(
+            found[-1] = PairedRange(
                 OffsetRange(last.here.start, each.here.end),
                 OffsetRange(last.there.start, each.there.end),
                 last.transactional or each.transactional,
@@ -55,11 +55,11 @@ def plan_stretches(
     return found
 
 
-def _cut(begin: Place, sync_points: Sequence[SyncPoint], most: int) -> Iterator[Stretch]:
+def _cut(begin: OffsetPair, sync_points: Sequence[SyncPoint], most: int) -> Iterator[PairedRange]:
     """Yield the intervals behind ``begin``, straight ones in parts of ``most`` records."""
     at = begin
     for low, high in zip([None, *sync_points], sync_points, strict=False):
-        end = Place(high.source, high.target)
+        end = OffsetPair(high.source, high.target)
         if end.source < at.source or end.target < at.target or end == at:
             continue
         transactional = high.mode == Mode.TRANSACTIONAL
@@ -67,23 +67,25 @@ def _cut(begin: Place, sync_points: Sequence[SyncPoint], most: int) -> Iterator[
         straight = bool(low and is_straight(low, high) and at.target - at.source == distance)
         if straight:
             for source in range(at.source + most, end.source, most):
-                there = Place(source, source + distance)
+                there = OffsetPair(source, source + distance)
                 yield _between(at, there, transactional=transactional, straight=True)
                 at = there
         yield _between(at, end, transactional=transactional, straight=straight)
         at = end
 
 
-def _between(one: Place, two: Place, *, transactional: bool, straight: bool) -> Stretch:
+def _between(
+    one: OffsetPair, two: OffsetPair, *, transactional: bool, straight: bool
+) -> PairedRange:
     here, there = OffsetRange(one.source, two.source), OffsetRange(one.target, two.target)
-    return Stretch(here, there, transactional, straight)
+    return PairedRange(here, there, transactional, straight)
 
 
-def _distance(stretch: Stretch) -> int:
-    return stretch.there.start - stretch.here.start
+def _distance(paired: PairedRange) -> int:
+    return paired.there.start - paired.here.start
 
 
-def _records(stretch: Stretch) -> int:
+def _records(paired: PairedRange) -> int:
     """Return how many records a range holds at most."""
-    here, there = stretch.here, stretch.there
+    here, there = paired.here, paired.there
     return max(here.end - here.start, there.end - there.start)

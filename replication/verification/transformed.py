@@ -79,7 +79,7 @@ class TransformedSpans:
         return cls(**{name: _frozen(each) for name, each in known.items()})
 
 
-class Found(NamedTuple):
+class TransformFinding(NamedTuple):
     """Something that was found, so many times: of a source partition, in a target partition.
 
     ``read`` and ``written`` are numbers of spans, None where there is no counterpart; the offsets
@@ -98,7 +98,7 @@ class Found(NamedTuple):
 class TransformedResult:
     """What a comparison found. ``problem``: why there was none."""
 
-    found: tuple[Found, ...] = ()
+    found: tuple[TransformFinding, ...] = ()
     problem: str = ""
 
     def as_json(self) -> dict[str, Any]:
@@ -108,7 +108,7 @@ class TransformedResult:
     @classmethod
     def of_json(cls, found: Mapping[str, Any]) -> Self:
         """Return a result from its JSON."""
-        return cls(tuple(Found(*each) for each in found["found"]), found["problem"])
+        return cls(tuple(TransformFinding(*each) for each in found["found"]), found["problem"])
 
 
 def _frozen(value: Any) -> Any:

@@ -20,12 +20,15 @@ def verified_age(last: Verification | None, limit: timedelta, now_ms: int) -> tu
     allowed = format_duration(limit)
     if last is None:
         return False, f"nothing was verified yet; verify.max.age is {allowed}: isthmus verify"
-    told = f"the last verification, of {format_moment(last.at_ms)} UTC,"
+    last_verification = f"the last verification, of {format_moment(last.at_ms)} UTC,"
     if last.differences:
-        return False, f"{told} found {last.differences:,} differences: see its report"
+        return False, f"{last_verification} found {last.differences:,} differences: see its report"
     if not last.good_ms:
-        return False, f"{told} ended with: {last.verdict}; none was good yet: see its report"
+        return (
+            False,
+            f"{last_verification} ended with: {last.verdict}; none was good yet: see its report",
+        )
     when = f"the last good verification is of {format_moment(last.good_ms)} UTC"
     if now_ms - last.good_ms > limit.total_seconds() * 1000:
         return False, f"{when}, longer ago than verify.max.age = {allowed}: isthmus verify"
-    return True, f"{when}; {told} ended with: {last.verdict}, {last.records:,} records"
+    return True, f"{when}; {last_verification} ended with: {last.verdict}, {last.records:,} records"

@@ -66,4 +66,5 @@ class DiskWatch:
         self.limit = disk_limit(found, flow.target, self._least, is_limited=is_limited)
         if bool(self.limit.reason) is not bool(before.reason):
             reason = self.limit.reason or f"the disks of {flow.target} have space again"
-            log.warning("byte rate", flow=flow.name, reason=reason)
+            event = "byte rate limited" if self.limit.reason else "byte rate no longer limited"
+            log.warning(event, flow=flow.name, reason=reason)

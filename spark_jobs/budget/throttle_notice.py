@@ -12,14 +12,14 @@ _LEAST_MS = 1_000  # in an epoch: less is no news
 
 def throttle_notice(throttle: EpochThrottle, source: str, target: str) -> str:
     """Return which cluster throttled a flow in its last epoch and for how long; empty: none did."""
-    told = [
+    sentences = [
         f"{alias} throttled it for {ms / 1000:.1f} s in the last epoch, by a quota of {alias}"
         for alias, ms in ((source, throttle.source_ms), (target, throttle.target_ms))
         if ms >= _LEAST_MS
     ]
     if throttle.backed_off_to:
-        told.append(
+        sentences.append(
             f"its byte rate is down to {throttle.backed_off_to:,} bytes/s until {target} "
             "throttles no more"
         )
-    return "; ".join(told)
+    return "; ".join(sentences)

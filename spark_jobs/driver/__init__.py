@@ -4,18 +4,17 @@
     configs, ACLs
 ``batch_end``: Ends the driver of a batch flow once it has copied what the source had, and writes
     how it ended
-``beats``: Writes the flows' signs of life while the driver's main thread waits for Spark to start
-    or stop
 ``class_archive``: Write the archive of a driver's Java classes before the first driver starts
 ``cluster_watch``: Watches that a flow's addresses lead to the clusters that the flow has copied
     between
+``driver_heartbeats``: Writes the flows' signs of life while the driver's main thread waits for
+    Spark to start or stop
 ``driver_loop``: Drives all flows of one Spark application: leases, JVM, session, and the main loop
 ``edited_file``: Reads the file that is followed, beside the driver's loop, and says what an edit
     asks for
 ``fencing_probe``: Run ``copier.takeover.fencing_probe`` on a flow's target, over connections of its
     own
-``flow``: Drives one flow: its query from start to end, its next step, and what operators are told
-    of it
+``flow``: Drives one flow: its query from start to end, its next step, and what operators see of it
 ``flow_lease``: Hold a flow for this driver: take and renew its lease, read what operators want
 ``flow_parts``: Builds what drives a flow from the settings in force, and replaces it when the file
     is edited

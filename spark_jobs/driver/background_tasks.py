@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import structlog
 
+from replication.clock import now_ms
 from replication.errors import ReplicationError
 from replication.state import TaskReport
 from replication.supervision.flow_figures import TaskFigures
@@ -99,15 +100,15 @@ class BackgroundTasks:
         """Return the figures of the tasks that ran at least once; callable in any thread."""
         return tuple(each.figures for each in self._task_runs if each.figures is not None)
 
-    def tick(self, *, wanted: bool) -> None:
-        """Collect finished runs; start due tasks, if the flow is ``wanted``. Never waits."""
+    def tick(self, *, runs: bool) -> None:
+        """Collect finished runs; start due tasks, if the flow ``runs``. Never waits."""
         now = self.clock()
         for task_run in self._task_runs:
             if task_run.running is not None and task_run.running.done():
                 running, task_run.running = task_run.running, None
                 task_run.again = _ASKED if task_run.again == _ASKED else 0
                 self._finish(task_run, running.result(), now)
-            if wanted and task_run.running is None and now >= task_run.due:
+            if runs and task_run.running is None and now >= task_run.due:
                 task_run.due = now + task_run.task.every / timedelta(seconds=1)
                 task_run.again = min(task_run.again, _BEGUN)
                 task_run.running = self.pool.submit(_run, task_run.task)
@@ -135,7 +136,7 @@ class BackgroundTasks:
                 "background task recovered", flow=self.flow, task=name, summary=outcome.summary
             )
         task_run.failure = failure
-        at_ms = int(time.time() * 1000)
+        at_ms = now_ms()
         before = task_run.figures or TaskFigures(name)
         task_run.figures = before.after(ok=outcome.ok, took_ms=outcome.took_ms, ended_ms=at_ms)
         if (

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import structlog
 
+from replication.clock import now_ms
 from replication.errors import ReplicationError
 from replication.model import Desired
 from replication.state import BatchRun
@@ -40,7 +41,7 @@ _LAST_TASKS_S = 30.0  # so long the last round of background tasks may take
 log = structlog.get_logger()
 
 
-class Source(Protocol):
+class SourceEnds(Protocol):
     """The client of a source; see ``adapters.admin.kafka_admin``."""
 
     def end_offsets(self, partitions: Iterable[TopicPartition]) -> Offsets: ...
@@ -60,7 +61,7 @@ class BatchEnd:
     """
 
     driver: FlowDriver
-    source: Callable[[], Source]
+    source: Callable[[], SourceEnds]
     target: Target
     pool: Executor
     _ends: dict[TopicPartition, int] = field(default_factory=dict)
@@ -84,7 +85,7 @@ class BatchEnd:
         elif self._looking is None and time.monotonic() >= self._look_at:
             self._look_at = time.monotonic() + _LOOK_S
             self._looking = self.pool.submit(self._read, self._unknown())
-        self._ended = self._needs_a_person or (self._is_copied and self._has_told)
+        self._ended = self._needs_a_person or (self._is_copied and self._has_reported)
         return self._ended
 
     def _see_plan(self) -> None:
@@ -104,7 +105,7 @@ class BatchEnd:
         try:
             self._now, ends = looking.result()
         except ReplicationError as error:  # it is asked again in a second
-            log.warning("batch run: a cluster did not answer", reason=str(error))
+            log.warning("a cluster did not answer the batch run", reason=str(error))
             return
         self._before = self._now if self._before is None else self._before
         bounds = {e.source: e.until for e in self.driver.plan.partitions if e.until is not None}
@@ -128,7 +129,7 @@ class BatchEnd:
         return left_to_copy(self._ends, self._now, generation, self.driver.transformed)
 
     @property
-    def _has_told(self) -> bool:
+    def _has_reported(self) -> bool:
         """Whether the background tasks have seen all that is copied; it begins their last round."""
         if self._last_tasks_at is None:
             self._last_tasks_at = time.monotonic()
@@ -143,23 +144,27 @@ class BatchEnd:
         """Write how the run ended; the driver has ended cleanly. Raises ClusterUnavailable."""
         if self._looking is not None:
             wait([self._looking], _LAST_LOOK_S)  # one thread reads at a time
-        lease, now_ms = self.driver.lease, int(time.time() * 1000)
+        lease, wall_ms = self.driver.lease, now_ms()
         anchors = self.target.look().anchors
         run = BatchRun(
             self.driver.flow.name,
             lease.status.generation,
             lease.status.started_ms,
-            now_ms,
+            wall_ms,
             copied_records(self._before or {}, anchors),
             self._problem(anchors),
         )
         lease.write_run(run)
-        log.info("batch run", flow=run.flow, records=run.records, problem=run.problem)
+        log.info("batch run ended", flow=run.flow, records=run.records, problem=run.problem)
 
     def _problem(self, anchors: Anchors) -> str:
         self._now = anchors
         desired = self.driver.lease.desired
-        asked = "" if desired is Desired.RUN else f"an operator wants it to {desired.lower()}"
+        asked = (
+            ""
+            if desired is Desired.RUN
+            else f"an operator set its desired state to {desired.lower()}"
+        )
         others = [asked, self.driver.plan.wrong_cluster, self.driver.plan.problem]
         if not self._number and not any(others):
             others.append("it ended before it knew what to copy")

@@ -16,6 +16,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from replication.clock import now_ms
 from replication.copier.spec import UnitReport, UnitSpec
 from replication.errors import EnvironmentProblem
 from replication.model import PartitionPlan, TopicPartition
@@ -104,7 +105,7 @@ def _wait(query: FlowQuery, done: Callable[[], bool]) -> None:
 
 def copy_nothing(spec: UnitSpec) -> UnitReport:
     """Do in a worker what a unit does that finds nothing to copy."""
-    started_ms = int(time.time() * 1000)
+    started_ms = now_ms()
     time.sleep(spec.epoch_s)
     return UnitReport(
         unit=spec.unit,
@@ -113,7 +114,7 @@ def copy_nothing(spec: UnitSpec) -> UnitReport:
         bytes=0,
         cpu_s=0.0,
         started_ms=started_ms,
-        ended_ms=int(time.time() * 1000),
+        ended_ms=now_ms(),
         takeovers=0,
         not_running=0,
         outcome="clean",

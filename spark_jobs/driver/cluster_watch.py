@@ -14,12 +14,12 @@ Without any of them the clusters that answer first are right.
 
 from __future__ import annotations
 
-import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from replication.adapters.local.cluster_file import read_ids, write_ids
 from replication.client.cluster_ids import known_ids, require_clusters, stored_ids
+from replication.clock import now_ms
 from replication.errors import ReplicationError, WrongCluster
 from replication.state import PRODUCERS_TOPIC, ClusterIds, status_topic
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Protocol
 
-    from replication.client.admin import Cluster, Records
+    from replication.client.admin import ClusterAdmin, Records
     from replication.client.cluster_ids import FlowClusters, Verify
     from replication.settings.flow_settings import Flow
     from replication.state import Stored
@@ -66,14 +66,14 @@ class ClusterWatch:
 
         Raises WrongCluster, ClusterUnavailable.
         """
-        heard = self._store.cluster_id()
+        cluster_id = self._store.cluster_id()
         stored = self._stored() or ClusterIds(self._flow.name)
         local = read_ids(self._file, self._flow)
-        told = "" if stored.target or local.target else self._told_by_readers()
-        self.known.learn(known_ids(stored, local, told))
-        self.known.verify_target(heard)
+        by_other_flows = "" if stored.target or local.target else self._id_by_other_flows()
+        self.known.learn(known_ids(stored, local, by_other_flows))
+        self.known.verify_target(cluster_id)
 
-    def check(self, source: Cluster, target: Cluster) -> None:
+    def check(self, source: ClusterAdmin, target: ClusterAdmin) -> None:
         """Compare the ids of both clusters with what is known; store them at the first start.
 
         Raises WrongCluster, ClusterUnavailable, ConfigError if both are one.
@@ -87,17 +87,17 @@ class ClusterWatch:
             raise WrongCluster(problem)
         if (self.known.source_id, self.known.target_id) != (here, there) or not self._is_filed:
             require_clusters(self.known, here, there)
-            self._keep(ClusterIds(self._flow.name, here, there, at_ms=int(time.time() * 1000)))
+            self._keep(ClusterIds(self._flow.name, here, there, at_ms=now_ms()))
 
-    def _problem(self, verify: Verify, heard: str, side: Callable[[ClusterIds], str]) -> str:
+    def _problem(self, verify: Verify, cluster_id: str, side: Callable[[ClusterIds], str]) -> str:
         """Return what is wrong with a cluster; note if an operator has accepted it meanwhile."""
         try:
-            verify(heard)
+            verify(cluster_id)
         except WrongCluster as problem:
             with suppress(ReplicationError):
                 found = self._stored()
-                if found is not None and found.by and side(found) == heard:
-                    self.accepted = heard
+                if found is not None and found.by and side(found) == cluster_id:
+                    self.accepted = cluster_id
             return str(problem)
         return ""
 
@@ -115,7 +115,7 @@ class ClusterWatch:
         records = [each for topic in topics for each in self._store.read(topic).values()]
         return stored_ids(self._flow.name, records)
 
-    def _told_by_readers(self) -> str:
+    def _id_by_other_flows(self) -> str:
         """Return the id by which another flow knows our target as its source; empty: none does."""
         for each, store_of in self._readers:
             with suppress(ReplicationError):

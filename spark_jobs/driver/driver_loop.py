@@ -17,7 +17,7 @@ from replication.config.changes import is_same
 from replication.errors import ClusterUnavailable, ReplicationError
 from replication.model import FlowState
 from spark_jobs.driver.batch_end import BatchEnd
-from spark_jobs.driver.beats import Beats, StartBeats
+from spark_jobs.driver.driver_heartbeats import DriverHeartbeats, StartHeartbeats
 from spark_jobs.driver.edited_file import EditedFile, hosted, restart_reason
 from spark_jobs.driver.flow.flow_query import first_line, start_query
 from spark_jobs.driver.flow_parts import FlowParts
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from replication.adapters.followed_file import FollowedFile, Reading
+    from replication.adapters.followed_file import FileInForce, FollowedFile
     from replication.settings.flow_settings import Flow
     from spark_jobs.driver.flow.flow_driver import FlowDriver
     from spark_jobs.driver.flow.flow_query import FlowQuery
@@ -62,7 +62,7 @@ class Driver:
     """Drives the flows of one application until a signal ends it, or the run of a batch flow."""
 
     def __init__(
-        self, file: FollowedFile, reading: Reading, flows: tuple[Flow, ...], directory: AppDir
+        self, file: FollowedFile, reading: FileInForce, flows: tuple[Flow, ...], directory: AppDir
     ) -> None:
         self.restart = ""  # why the driver is to start again, once it has ended cleanly
         self._spark: SparkSession | None = None
@@ -97,16 +97,16 @@ class Driver:
         otlp, whose = self._parts.config.metrics.otlp, resource_of(application)
         OtlpPush(otlp, self._exposition.families, whose).start()
         self._take_leases(lock)
-        timer.lap("leases_s")
-        with self._reasons_in_status(), StartBeats(self._leases, _die):
+        timer.end_step("leases_s")
+        with self._reasons_in_status(), StartHeartbeats(self._leases, _die):
             jvm.connect()
-            timer.lap("jvm_s")
+            timer.end_step("jvm_s")
             self._spark = start_session(conf)
         self._grace_s = GRACE_S if reaches_running_units(conf) else 0.0
         self._parts.pool.submit(warm_workers, self._spark)
         self._spark.dataSource.register(IsthmusSource)
         self._blocks = block_directories(conf)
-        timer.lap("session_s")
+        timer.end_step("session_s")
         log.info("driver started", **timer.seconds)
         self._loop(jvm)
         self._spark.stop()
@@ -239,7 +239,7 @@ class Driver:
             self._dump(self._spark, archive)
 
     def _dump(self, spark: SparkSession, archive: Path) -> None:
-        with Beats(self._leases):
+        with DriverHeartbeats(self._leases):
             try:
                 dump_archive(spark.sparkContext._gateway, archive)  # noqa: SLF001 - see dump_archive
             except (OSError, Py4JError) as error:

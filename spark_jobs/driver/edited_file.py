@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from concurrent.futures import Executor, Future
 
-    from replication.adapters.followed_file import FollowedFile, Reading
+    from replication.adapters.followed_file import FileInForce, FollowedFile
     from replication.settings.config import Config
     from replication.settings.flow_settings import Flow
 
@@ -27,11 +27,11 @@ _LOOK_S = 1.0
 class EditedFile:
     """The file of a driver. Another thread reads it: a disk that hangs delays no heartbeat."""
 
-    def __init__(self, file: FollowedFile, reading: Reading, pool: Executor) -> None:
+    def __init__(self, file: FollowedFile, reading: FileInForce, pool: Executor) -> None:
         self.reading = reading
         self._file = file
         self._pool = pool
-        self._looking: Future[Reading] | None = None
+        self._looking: Future[FileInForce] | None = None
         self._look_at = 0.0
 
     def look(self) -> bool:

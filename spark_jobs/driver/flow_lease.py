@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from replication.client.moment import Moment
+from replication.clock import now_ms
 from replication.errors import ReplicationError
 from replication.model import Choice, Desired, FlowState, TopicPartition
 from replication.state import (
@@ -133,7 +134,7 @@ class FlowLease:
 
     def _probe(self, cluster: str) -> None:
         self._store.ensure_probe()
-        result = Fencing(cluster, probe_target(self._flow), self._flow.name, _now_ms())
+        result = Fencing(cluster, probe_target(self._flow), self._flow.name, now_ms())
         self._store.write(self._topic, result)
         self._probed[cluster] = result
         log.info("fencing probe finished", flow=self._flow.name, missing_guarantees=result.lacks)
@@ -159,7 +160,7 @@ class FlowLease:
         if not self._may_write():
             return
         self._beat_at, self._written = moment, Moment.now()
-        self.status = replace(self.status, beat_ms=_now_ms(), **changes)
+        self.status = replace(self.status, beat_ms=now_ms(), **changes)
         self._post(self.status)
 
     def _may_write(self) -> bool:
@@ -216,7 +217,7 @@ class FlowLease:
         self._store.close()
 
     def _claim(self, tail: StateTail, generation: int) -> None:
-        self.status = replace(self.status, generation=generation, beat_ms=_now_ms())
+        self.status = replace(self.status, generation=generation, beat_ms=now_ms())
         self._store.write(self._topic, self.status)
         check_lease(self.status, self._mine(tail.catch_up()))
 
@@ -242,7 +243,3 @@ class FlowLease:
             elif isinstance(each, NameDecision) and each.flow == self._flow.name:
                 self.name_decisions = {**self.name_decisions, each.topic: each}
         return statuses
-
-
-def _now_ms() -> int:
-    return int(time.time() * 1000)

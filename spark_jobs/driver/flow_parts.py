@@ -20,18 +20,18 @@ from replication.adapters.topics.state_store import StateStore
 from replication.client.cluster_ids import FlowClusters
 from replication.model import BY_ID
 from replication.naming.topic_namer import Namer
-from replication.planning.planner import Part, Planner
+from replication.planning.planner import Planner, PlanPart
 from replication.planning.target_snapshot import read_arrivals
 from replication.provenance.routes import Routes
 from spark_jobs.budget.disk_watch import DiskWatch
 from spark_jobs.budget.unit_count import count_of, least_units
 from spark_jobs.driver.background_tasks import BackgroundTasks
 from spark_jobs.driver.cluster_watch import ClusterWatch
-from spark_jobs.driver.flow.flow_driver import Beside, FlowDriver
+from spark_jobs.driver.flow.flow_driver import FlowDriver, FlowWork
 from spark_jobs.driver.flow_lease import FlowLease
 from spark_jobs.driver.task_list import tasks_of
 from spark_jobs.planning.delivery_modes import DeliveryModes
-from spark_jobs.planning.flow_planner import FlowMemory, FlowPlanner
+from spark_jobs.planning.flow_planner import FlowPlanMemory, FlowPlanner
 from spark_jobs.planning.name_announcements import NameAnnouncements
 from spark_jobs.planning.names_in_use import NamesInUse
 from spark_jobs.planning.naming_guard import NamingGuard
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from spark_jobs.driver.flow.query_cycle import Starter
     from spark_jobs.planning.flow_planner import FlowPlan
     from spark_jobs.process.appdir import AppDir
-    from spark_jobs.transform.run.run_setting import Setting
+    from spark_jobs.transform.run.run_setting import TransformRunContext
 
 _TASKS_AT_ONCE = 7  # of one flow, so that a task that waits does not delay the others
 _OLD_RUNS_S = 120.0  # so long a task that began before an edit may keep its connections
@@ -120,7 +120,7 @@ class FlowParts:
         tasks = BackgroundTasks(flow.name, self._task_pool, lease.report)
         tasks.add(self._tasks(flow))
         disks = DiskWatch(_target_disks, self._disk_pool)
-        return FlowDriver(flow, lease, topic_watcher, starter, Beside(tasks, transforms, disks))
+        return FlowDriver(flow, lease, topic_watcher, starter, FlowWork(tasks, transforms, disks))
 
     def anchor_reader(self, flow: Flow) -> AnchorReader:
         """Return what reads the flow's anchors, from its own target alone."""
@@ -168,17 +168,17 @@ class FlowParts:
     def _tasks(self, flow: Flow) -> Iterable[BackgroundTask]:
         return tasks_of(flow, self.config, self._syncs)
 
-    def _setting(self, flow: Flow, lease: FlowLease) -> Setting:
+    def _setting(self, flow: Flow, lease: FlowLease) -> TransformRunContext:
         """Return what the flow's transforms need, once Spark has started."""
         # They load pyarrow and pandas, which takes a driver without transforms a second.
-        from spark_jobs.transform.run.run_setting import Setting  # noqa: PLC0415 - see above
-        from spark_jobs.transform.spark_job import TransformJob  # noqa: PLC0415 - see above
+        from spark_jobs.transform.run.run_setting import TransformRunContext  # noqa: PLC0415 - see above
+        from spark_jobs.transform.transform_job import TransformJob  # noqa: PLC0415 - see above
 
         spark, known = self._session(), self._known[flow.name]
         by_id = (each for each in self._routes.flows.values() if each.cycle_prevention == BY_ID)
         has_copies = any(each.target == flow.source for each in by_id)
         source, target = self.clients.source(flow), self.clients.target(flow)
-        return Setting(
+        return TransformRunContext(
             flow,
             clusters_of(flow, known.source_id, known.target_id, has_copies=has_copies),
             lease.status.generation,
@@ -196,14 +196,14 @@ class FlowParts:
         arrivals = functools.partial(read_arrivals, flow, config, self.clients)
         topics = SourceTopics(flow.name, namer.selector, store)
         names = NamesInUse(namer, store, lambda: lease.name_decisions, arrivals, flows)
-        memory = FlowMemory(topics, names, lease.clusters.check)
+        memory = FlowPlanMemory(topics, names, lease.clusters.check)
         planner = FlowPlanner(namer, self._routes, self._guard, modes, memory)
         return functools.partial(
             self.pool.submit,
             planner.plan,
             self.clients.source(flow),
             self.clients.target(flow),
-            Planner(config, self.clients, {Part.TOPICS}),
+            Planner(config, self.clients, {PlanPart.TOPICS}),
         )
 
 

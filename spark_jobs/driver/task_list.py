@@ -7,9 +7,14 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from replication.adapters.clients import KafkaClients
-from replication.adapters.mm2_writers import emitter, pulse, pulse_back, recorder
+from replication.adapters.mm2_writers import (
+    emitter,
+    heartbeat_pair,
+    heartbeat_pair_on_source,
+    recorder,
+)
 from replication.planning.execute import plan_and_apply
-from replication.planning.planner import Part, Planner
+from replication.planning.planner import Planner, PlanPart
 from replication.supervision.heartbeat_check import HEARTBEATS_TASK
 from replication.supervision.task_schedule import is_for_driver
 from spark_jobs.driver.background_tasks import BackgroundTask
@@ -47,14 +52,14 @@ def _syncs(flow: Flow, config: Config, syncs: GroupSyncs) -> Iterator[Background
     """Yield the syncs that are too frequent for Dagster; see ``supervision.task_schedule``."""
     clients = cache(lambda: KafkaClients(known=syncs.clusters))
 
-    def sync(part: Part) -> str:
+    def sync(part: PlanPart) -> str:
         planner = Planner(config, clients(), {part})
         return plan_and_apply(planner, flow, f"the driver of {flow.name}").summary
 
     if flow.configs.enabled and is_for_driver(flow.configs.every):
-        yield BackgroundTask("topic configs", flow.configs.every, lambda: sync(Part.CONFIGS))
+        yield BackgroundTask("topic configs", flow.configs.every, lambda: sync(PlanPart.CONFIGS))
     if flow.acls.enabled and is_for_driver(flow.acls.every):
-        yield BackgroundTask("ACLs", flow.acls.every, lambda: sync(Part.ACLS))
+        yield BackgroundTask("ACLs", flow.acls.every, lambda: sync(PlanPart.ACLS))
 
 
 def _groups(flow: Flow, syncs: GroupSyncs) -> BackgroundTask:
@@ -69,6 +74,8 @@ def _groups(flow: Flow, syncs: GroupSyncs) -> BackgroundTask:
 def _heartbeats(flow: Flow, known: FlowClusters | None) -> Iterator[BackgroundTask]:
     beats = flow.mm2.heartbeats
     if beats.enabled:
-        yield BackgroundTask(HEARTBEATS_TASK, beats.every, pulse(flow, known).beat)
+        yield BackgroundTask(HEARTBEATS_TASK, beats.every, heartbeat_pair(flow, known).beat)
     if beats.back:
-        yield BackgroundTask("heartbeats on the source", beats.every, pulse_back(flow, known).beat)
+        yield BackgroundTask(
+            "heartbeats on the source", beats.every, heartbeat_pair_on_source(flow, known).beat
+        )

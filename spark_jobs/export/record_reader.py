@@ -46,8 +46,8 @@ def read_ranges(config: str, flow: str, asked: ExportedRanges) -> Iterator[Expor
 
     clients = load_config(Path(config)).config.flow(flow).clients
     where = TopicPartition(asked.topic, asked.partition)
-    wanted = iter(asked.ranges)
-    span = next(wanted)
+    asked_for = iter(asked.ranges)
+    span = next(asked_for)
     if asked.of_target:
         reader = RecordReader(to_librdkafka(clients.target_admin), "read_committed")
     else:
@@ -56,7 +56,7 @@ def read_ranges(config: str, flow: str, asked: ExportedRanges) -> Iterator[Expor
     with closing(reader):
         for each in reader.read(where, asked.ranges[-1].end, span.start):
             if each.offset >= span.end:
-                span = next(wanted)
+                span = next(asked_for)
             if each.offset >= span.start:
                 headers = [(name, _bytes(value)) for name, value in each.headers]
                 key, value = _bytes(each.key), _bytes(each.value)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from replication.clock import now_ms
 from replication.errors import ReplicationError
 from replication.model import TopicPartition
 from replication.settings.transform_settings import TopicTransform
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from replication.client.producer_identity import ProducerIdentity
     from replication.state import Anchor
     from spark_jobs.transform.task.task_process import TaskProcess
-    from spark_jobs.transform.task.work import Clusters
+    from spark_jobs.transform.task.work import TaskClusters
 
     Tasks = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
@@ -44,7 +45,7 @@ _NOTHING = TopicTransform("")
 
 
 def appending(
-    clusters: Clusters,
+    clusters: TaskClusters,
     producers: Mapping[int, ProducerIdentity],
     anchors: Mapping[TopicPartition, Anchor],
     bytes_per_second: float,
@@ -142,7 +143,7 @@ class _Appending:
             appenders=((me.transactional_id, me.producer_id),),
             generation=me.generation,
             epoch=me.epoch,
-            at_ms=int(time.time() * 1000),
+            at_ms=now_ms(),
         )
         await writer.commit([found])
         self.slot = replace(self.slot, sequences=writer.sequences)
@@ -153,8 +154,8 @@ def _is_first(offsets: pa.Array, least: int) -> npt.NDArray[np.bool_]:
     """Say of each row whether it is the first one with its offset, and not before ``least``."""
     found = offsets.to_numpy(zero_copy_only=False)
     first = np.concatenate(([True], np.diff(found) > 0))[: len(found)]
-    wanted: npt.NDArray[np.bool_] = first & (found >= least)
-    return wanted
+    kept: npt.NDArray[np.bool_] = first & (found >= least)
+    return kept
 
 
 def _by_partition(batch: pa.RecordBatch) -> Iterator[tuple[TopicPartition, pa.RecordBatch]]:

@@ -34,7 +34,7 @@ from spark_jobs.process.job_process import job_process, report
 from spark_jobs.process.spark_session import start_session
 from spark_jobs.transform.slot_producers import SlotProducers
 from spark_jobs.transform.task.task_process import task_process
-from spark_jobs.transform.task.work import Clusters
+from spark_jobs.transform.task.work import TaskClusters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -82,7 +82,7 @@ class _Job:
         if not self.request["dry_run"]:
             self.store.ensure_topics(self.names.source_alias)
             before = self._appended()
-            with self._told(before):
+            with self._reported_progress(before):
                 self._append_all(records)
             report({"appended": self._appended() - before})
 
@@ -126,7 +126,7 @@ class _Job:
         """Fence former tasks, read the positions, and append what is behind them."""
         slots = min(_MOST_TASKS, max(1, len(self.parts)))
         clients, known = self.flow.clients, stored_clusters(self.flow)
-        clusters = Clusters(
+        clusters = TaskClusters(
             self.names.flow,
             self.names.source_alias,
             dict(clients.source_consumer),
@@ -142,11 +142,11 @@ class _Job:
             each.source: producers.anchors.get(each.source) or self._new(each)
             for each in self.parts
         }
-        wanted = self._limited(records, [*anchors.values()]).where(
+        missing = self._limited(records, [*anchors.values()]).where(
             (F.col("offset") >= F.col("position")) & (F.col("offset") < F.col("end"))
         )
         columns = ("topic", "partition", "offset", "timestamp", "key", "value", "headers")
-        rows = wanted.select(*columns).repartition(slots, "topic", "partition")
+        rows = missing.select(*columns).repartition(slots, "topic", "partition")
         rows = rows.sortWithinPartitions("topic", "partition", "offset")
         rate = self.request["bytes_per_second"] / min(self.cores, slots)
         work = appending(clusters, producers.identities, anchors, rate)
@@ -172,7 +172,7 @@ class _Job:
         return sum(each.records for each in found if isinstance(each, Anchor))
 
     @contextmanager
-    def _told(self, before: int) -> Iterator[None]:
+    def _reported_progress(self, before: int) -> Iterator[None]:
         """Say every second how many records were appended."""
         ended = threading.Event()
 

@@ -105,9 +105,9 @@ def _parquet(spark: SparkSession, path: str) -> DataFrame:
 
 def _column(path: str, name: str, kinds: dict[str, T.DataType]) -> Column:
     kind = kinds.get(name)
-    wanted = _HEADERS if name == "headers" else _ARROW_DDL[name]
+    ddl = _HEADERS if name == "headers" else _ARROW_DDL[name]
     if kind is None:
-        return F.lit(None).cast(wanted)
+        return F.lit(None).cast(ddl)
     if name == "timestamp" and isinstance(kind, (T.TimestampType, T.TimestampNTZType)):
         return F.unix_millis(F.col(name).cast("timestamp"))
     numeric = isinstance(kind, T.IntegralType)
@@ -118,8 +118,8 @@ def _column(path: str, name: str, kinds: dict[str, T.DataType]) -> Column:
         "headers": _is_headers(kind),
     }.get(name, numeric)
     if not fits:
-        raise ConfigError(f"{path}: its column {name} is a {kind.simpleString()}, not {wanted}")
-    return F.col(name).cast(wanted)
+        raise ConfigError(f"{path}: its column {name} is a {kind.simpleString()}, not {ddl}")
+    return F.col(name).cast(ddl)
 
 
 _ARROW_DDL = {

@@ -16,7 +16,7 @@ import structlog
 from replication.errors import EnvironmentProblem
 from replication.supervision import metric_catalogue
 from replication.supervision.driver_supervision import metrics_port
-from replication.supervision.metric_catalogue import Kind
+from replication.supervision.metric_catalogue import MetricType
 from replication.supervision.metric_samples import flow_samples
 from spark_jobs.metrics.metrics_server import start_server
 
@@ -144,8 +144,8 @@ def _family(metric: metric_catalogue.Metric) -> Any:
     from prometheus_client import core  # noqa: PLC0415 - as above
 
     kinds = {
-        Kind.COUNTER: core.CounterMetricFamily,
-        Kind.GAUGE: core.GaugeMetricFamily,
-        Kind.SUMMARY: core.SummaryMetricFamily,
+        MetricType.COUNTER: core.CounterMetricFamily,
+        MetricType.GAUGE: core.GaugeMetricFamily,
+        MetricType.SUMMARY: core.SummaryMetricFamily,
     }
     return kinds[metric.kind](metric.name, metric.about, labels=metric.labels)

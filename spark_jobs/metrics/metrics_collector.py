@@ -15,7 +15,6 @@ of a source that always answers late, every scrape returns the lag, one scrape l
 from __future__ import annotations
 
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import partial
@@ -24,8 +23,9 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 import structlog
 
 from replication.adapters.topics.anchor_reader import AnchorReader, CopyState
+from replication.clock import now_ms
 from replication.errors import ReplicationError
-from replication.supervision.flow_figures import Copied
+from replication.supervision.flow_figures import FlowReading
 from replication.supervision.lag import FlowLag, caught_up, flow_lag, with_absent
 from replication.supervision.recovery_point import anchored, recovery_point
 
@@ -55,7 +55,7 @@ class Anchors(Protocol):
     def look(self) -> CopyState: ...
 
 
-class Source(Protocol):
+class ScrapedSource(Protocol):
     """Reads the source; see ``adapters.admin.kafka_admin``."""
 
     def cluster_id(self) -> str: ...
@@ -88,7 +88,7 @@ class _ScrapeRequest(Generic[Answer]):
         """
         self._collect(0)
         if self._open is None:
-            self._open = _now_ms(), self._pool.submit(work)
+            self._open = now_ms(), self._pool.submit(work)
         self._collect(PATIENCE_S)
         if self._newest is None or not _is_since(self._newest.asked_ms, VALID_S):
             return None
@@ -124,7 +124,7 @@ class FlowMetrics:
     """
 
     def __init__(
-        self, flow: str, target: Anchors, source: Callable[[], Source], pool: Executor
+        self, flow: str, target: Anchors, source: Callable[[], ScrapedSource], pool: Executor
     ) -> None:
         self._target = target
         self._source = source
@@ -136,12 +136,12 @@ class FlowMetrics:
         )
         self._caught_up: dict[TopicPartition, int] = {}
         self._turn = threading.Lock()
-        self._last = Copied(0, is_known=False)
+        self._last = FlowReading(0, is_known=False)
         self._copied = CopyState({})
 
     def look(
         self, plan: Collection[TopicPartition] | None, absent: Iterable[AbsentTopic] = ()
-    ) -> Copied:
+    ) -> FlowReading:
         """Read the partitions of ``plan``; None: all that were copied before.
 
         ``absent`` are the topics that are not copied any more.
@@ -153,7 +153,7 @@ class FlowMetrics:
 
     def _look(
         self, plan: Collection[TopicPartition] | None, absent: Iterable[AbsentTopic]
-    ) -> Copied:
+    ) -> FlowReading:
         state = self._state.ask(self._target.look)
         if state:
             self._copied = state.answer
@@ -165,8 +165,8 @@ class FlowMetrics:
         lag = self._lag(ends) if ends and is_known else FlowLag()
         # A lag belongs to the anchors that it was computed with, which may be older.
         base = with_absent((ends.answer[0] if ends and is_known else anchors).values(), absent)
-        return Copied(
-            _now_ms(),
+        return FlowReading(
+            now_ms(),
             state is not None or self._last.is_known,
             anchors,
             losses,
@@ -210,7 +210,7 @@ class MetricsCollector:
     def __init__(
         self,
         flows: Sequence[MeasuredFlow],
-        source_of: Callable[[Flow], Source],
+        source_of: Callable[[Flow], ScrapedSource],
         reader_of: Callable[[Flow], AnchorReader],
     ) -> None:
         # Scrapes wait in one pool for requests in another; threads are created when needed.
@@ -227,7 +227,7 @@ class MetricsCollector:
 
 def _flow_metrics(
     flow: Flow,
-    source_of: Callable[[Flow], Source],
+    source_of: Callable[[Flow], ScrapedSource],
     reader_of: Callable[[Flow], AnchorReader],
     pool: Executor,
 ) -> FlowMetrics:
@@ -236,8 +236,4 @@ def _flow_metrics(
 
 def _is_since(moment_ms: int, limit_s: float) -> bool:
     """Return whether ``moment_ms`` is at most ``limit_s`` ago; False if the clock was set back."""
-    return 0 <= _now_ms() - moment_ms <= limit_s * 1000
-
-
-def _now_ms() -> int:
-    return int(time.time() * 1000)
+    return 0 <= now_ms() - moment_ms <= limit_s * 1000

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from replication.clock import now_ms
 from replication.settings.otlp_settings import header_lines
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class OtlpPush:
         from spark_jobs.metrics.otlp_request import otlp_request  # noqa: PLC0415 - as above
 
         settings = self._settings
-        at_ms = int(time.time() * 1000)
+        at_ms = now_ms()
         body = otlp_request(self._collect(), self._resource, at_ms).SerializeToString()
         try:
             answer = requests.post(

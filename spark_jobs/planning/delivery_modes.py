@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 from replication.model import Mode
 from replication.naming.selection import listed
 from replication.planning.topic_configs import mode_for, policy_of
-from replication.planning.topics import unseen
+from replication.planning.topic_plan import unseen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from replication.client.admin import Cluster
+    from replication.client.admin import ClusterAdmin
     from replication.model import PartitionPlan
     from replication.planning.topic_configs import Settings
 
@@ -43,23 +43,25 @@ class DeliveryModes:
     _read_at: float = 0.0
 
     def of(
-        self, pairs: Iterable[tuple[str, str]], source: Cluster, target: Cluster
+        self, pairs: Iterable[tuple[str, str]], source: ClusterAdmin, target: ClusterAdmin
     ) -> Mapping[tuple[str, str], str]:
         """Return the mode of each (source topic, target topic)."""
-        wanted = set(pairs)
+        planned = set(pairs)
         if self.delivery != "auto":
-            return dict.fromkeys(wanted, self.delivery)
+            return dict.fromkeys(planned, self.delivery)
         if self.missing_guarantees():
-            return dict.fromkeys(wanted, Mode.TRANSACTIONAL)
-        if wanted - self._known.keys() or time.monotonic() >= self._read_at:
-            theirs = source.topic_settings({here for here, _ in wanted})
-            ours = target.topic_settings({there for _, there in wanted})
+            return dict.fromkeys(planned, Mode.TRANSACTIONAL)
+        if planned - self._known.keys() or time.monotonic() >= self._read_at:
+            theirs = source.topic_settings({here for here, _ in planned})
+            ours = target.topic_settings({there for _, there in planned})
             self._known = {
                 each: mode_for(policy_of(theirs, each[0]), policy_of(ours, each[1]))
-                for each in wanted
+                for each in planned
             }
             self.retimed = tuple(
-                sorted(there for here, there in wanted if _replaces_time(theirs, here, ours, there))
+                sorted(
+                    there for here, there in planned if _replaces_time(theirs, here, ours, there)
+                )
             )
             self.unseen = next(chain(_unseen(theirs, "source"), _unseen(ours, "target")), "")
             self._read_at = time.monotonic() + _READ_EVERY_S

@@ -31,7 +31,7 @@ from spark_jobs.planning.state_topics import StateTopics
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
-    from replication.client.admin import Cluster, TopicInfo
+    from replication.client.admin import ClusterAdmin, TopicInfo
     from replication.model import NameChange, PartitionPlan, TopicPartition
     from replication.naming.conflicts import Named
     from replication.naming.topic_namer import Namer
@@ -58,7 +58,7 @@ class FlowPlan:
     state_at_risk: str = ""  # which of Isthmus' topics loses state, and what to do
 
 
-class FlowMemory(NamedTuple):
+class FlowPlanMemory(NamedTuple):
     """What is remembered of one flow between two plans.
 
     ``check`` raises WrongCluster for another cluster than before, ConfigError if both are one.
@@ -66,7 +66,7 @@ class FlowMemory(NamedTuple):
 
     topics: SourceTopics
     names: NamesInUse
-    check: Callable[[Cluster, Cluster], None]
+    check: Callable[[ClusterAdmin, ClusterAdmin], None]
 
 
 class FlowPlanner:
@@ -78,7 +78,7 @@ class FlowPlanner:
         routes: Routes,
         guard: NamingGuard,
         modes: DeliveryModes,
-        memory: FlowMemory,
+        memory: FlowPlanMemory,
     ) -> None:
         self._flow = namer.flow
         self._selector = namer.selector
@@ -95,14 +95,14 @@ class FlowPlanner:
         self._state_topics = StateTopics({*flow_topics(self._flow.source), PRODUCERS_TOPIC})
         self._check_clusters = memory.check
 
-    def plan(self, source: Cluster, target: Cluster, planner: Planner) -> FlowPlan:
+    def plan(self, source: ClusterAdmin, target: ClusterAdmin, planner: Planner) -> FlowPlan:
         """Return what the flow is to copy; create or grow the target's topics if the flow may.
 
         ``planner`` plans the missing topics, and considers other flows into the same ones.
 
         While nothing changes ``partitions`` is the same object. Raises ClusterUnavailable or
         ClusterRejected for the cluster as a whole, WrongCluster and ConfigError as
-        ``FlowMemory.check``. A topic that cannot
+        ``FlowPlanMemory.check``. A topic that cannot
         be created, or that must not be merged with another, is left out: see ``refused``.
         """
         self._check_clusters(source, target)

@@ -12,6 +12,7 @@ import time
 from itertools import chain
 from typing import TYPE_CHECKING, Protocol
 
+from replication.clock import now_ms
 from replication.errors import ClusterRejected
 from replication.naming.conflicts import Named
 from replication.naming.selection import listed
@@ -102,4 +103,4 @@ def _source(flow: str) -> str:
 
 
 def _record(named: Named) -> NewName:
-    return NewName(*named, at_ms=int(time.time() * 1000))
+    return NewName(*named, at_ms=now_ms())

@@ -19,8 +19,8 @@ from replication.planning.target_snapshot import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from replication.client.admin import Cluster, TopicInfo
-    from replication.naming.conflicts import Conflict, Named
+    from replication.client.admin import ClusterAdmin, TopicInfo
+    from replication.naming.conflicts import NameConflict, Named
     from replication.planning.target_snapshot import TargetReads
     from spark_jobs.planning.name_announcements import NameAnnouncements
 
@@ -50,7 +50,7 @@ class NamingGuard:
         self._named: dict[str, tuple[Named, ...]] = {}
         self._accepted: dict[str, set[tuple[str, str]]] = {}  # by target topic: (flow, topic)
         self._changes = 0  # of ``_accepted``
-        self._last: dict[str, tuple[tuple[object, ...], tuple[Conflict, ...]]] = {}  # by flow
+        self._last: dict[str, tuple[tuple[object, ...], tuple[NameConflict, ...]]] = {}  # by flow
         self._target_reads: dict[str, TargetRead] = {}  # by flow
         self._sources: TopicSources | None = None
         self._sources_at = 0.0
@@ -60,8 +60,8 @@ class NamingGuard:
         flow: str,
         named: tuple[Named, ...],
         ours: Mapping[str, TopicInfo],
-        target: Cluster,
-    ) -> tuple[Conflict, ...]:
+        target: ClusterAdmin,
+    ) -> tuple[NameConflict, ...]:
         """Return the conflicts of the topics that a flow has selected and ``named``.
 
         ``ours`` are the target's topics. Raises ClusterUnavailable.
@@ -87,7 +87,7 @@ class NamingGuard:
 
     def _conflicts_of(
         self, flow: str, names: TargetNames, ours: frozenset[str], others: tuple[Named, ...]
-    ) -> tuple[Conflict, ...]:
+    ) -> tuple[NameConflict, ...]:
         """Return the conflicts of a flow; the last ones, while nothing has changed."""
         inputs = (tuple(self._named.values()), names, ours, others, self._changes)
         if self._last.get(flow, ((), ()))[0] != inputs:
@@ -112,7 +112,7 @@ class NamingGuard:
         before: TargetRead,
         new: frozenset[str],
         ours: Mapping[str, TopicInfo],
-        target: Cluster,
+        target: ClusterAdmin,
     ) -> TargetRead:
         """Read which flows write ``new``; not again at once when the same topics are unclear."""
         if new <= before.about and time.monotonic() < before.at + _AGAIN_S:

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from replication.naming.name_changes import describe
 from replication.planning.explain import explain_action
-from replication.planning.topics import Refuse
+from replication.planning.topic_plan import Refuse
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from replication.client.admin import TopicInfo
     from replication.model import NameChange
-    from replication.planning.apply import Outcome
+    from replication.planning.apply import ActionOutcome
     from replication.settings.naming_settings import MappedName
 
 
@@ -44,7 +44,7 @@ def nothing_else(selected: Collection[str], hidden: Mapping[str, MappedName]) ->
     return f"no topic is copied; {next(hidden_notes(hidden)).text}"
 
 
-def outcome_notes(outcomes: Iterable[Outcome]) -> Iterator[Note]:
+def outcome_notes(outcomes: Iterable[ActionOutcome]) -> Iterator[Note]:
     for each in outcomes:
         action = explain_action(each.action)
         has_reason = each.problem is None or isinstance(each.action, Refuse)

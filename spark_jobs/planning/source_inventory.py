@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
     from replication.client.admin import TopicInfo
 
-    Known = Mapping[str, "KnownTopic"]
+    Known = Mapping[str, "InventoryTopic"]
 
 AGREEING_LOOKS = 3  # in a row, by different brokers, before the inventory is complete
 LONGEST_S = 60.0  # a source on which topics are created all the time never agrees with itself
 _TOPICS_PER_PART = 500  # 40 to 300 KB: below what a broker accepts in one record
 
 
-class KnownTopic(NamedTuple):
+class InventoryTopic(NamedTuple):
     """A topic of an inventory; ``selected``: by the flow, when it first started."""
 
     topic_id: str
@@ -34,7 +34,7 @@ class KnownTopic(NamedTuple):
     selected: bool
 
 
-class Begin(NamedTuple):
+class PartitionStart(NamedTuple):
     """Where a partition without a copy position begins: fields of ``PartitionPlan``."""
 
     created_later: bool = False
@@ -49,7 +49,7 @@ class SourceInventory:
     topics: Known = field(default_factory=dict)
     complete: bool = False
 
-    def begin(self, topic: TopicInfo, number: int, *, prompt: bool) -> Begin:
+    def begin(self, topic: TopicInfo, number: int, *, prompt: bool) -> PartitionStart:
         """Return where a partition begins; ``prompt``: it is in the very first plan of the flow.
 
         A partition that was there, and that is planned later than promptly, begins at the flow's
@@ -58,13 +58,13 @@ class SourceInventory:
         """
         known = self.topics.get(topic.name)
         if self.complete and not _is_part(known, topic, number):
-            return Begin(created_later=True)
+            return PartitionStart(created_later=True)
         if prompt or (self.complete and known is not None and not known.selected):
-            return Begin()
-        return Begin(since_ms=self.begun_ms)
+            return PartitionStart()
+        return PartitionStart(since_ms=self.begun_ms)
 
 
-def _is_part(known: KnownTopic | None, topic: TopicInfo, number: int) -> bool:
+def _is_part(known: InventoryTopic | None, topic: TopicInfo, number: int) -> bool:
     return known is not None and known.topic_id == topic.topic_id and number < known.partitions
 
 
@@ -95,9 +95,9 @@ class FirstLooks:
         chosen = frozenset(selected)
         merged = {**self.topics}
         for name, each in listed.items():
-            known = merged.get(name, KnownTopic("", 0, selected=False))
+            known = merged.get(name, InventoryTopic("", 0, selected=False))
             fewest = known.partitions if known.topic_id == each.topic_id else 0
-            merged[name] = KnownTopic(
+            merged[name] = InventoryTopic(
                 each.topic_id, max(each.partitions, fewest), selected=name in chosen
             )
         return replace(
@@ -134,5 +134,5 @@ def inventory_of(flow: str, records: Iterable[object]) -> SourceInventory | None
     numbers = range(1, (head.parts or 0) + 1)
     if head.parts is None or not parts.keys() >= set(numbers):
         return SourceInventory(head.begun_ms)
-    known = {name: KnownTopic(*e) for n in numbers for name, e in parts[n].known.items()}
+    known = {name: InventoryTopic(*e) for n in numbers for name, e in parts[n].known.items()}
     return SourceInventory(head.begun_ms, known, complete=True)

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from replication.client.admin import Absence, TopicInfo
+from replication.clock import now_ms
 from replication.model import PartitionState
-from replication.naming.selection import Verdict
+from replication.naming.selection import SelectionVerdict
 from replication.state import AbsentTopic, Anchor, anchors_topic, status_topic
 from spark_jobs.memo import MemoizeLast
 from spark_jobs.planning.absent_topics import (
@@ -32,7 +33,7 @@ from spark_jobs.planning.source_inventory import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from replication.client.admin import Cluster
+    from replication.client.admin import ClusterAdmin
     from replication.naming.selection import TopicSelector
     from replication.state import Stored
 
@@ -81,7 +82,7 @@ class SourceTopics:
         self._alias = flow.partition("->")[0]
         self._memory: _Memory | None = None
 
-    def look(self, source: Cluster) -> SourceLook:
+    def look(self, source: ClusterAdmin) -> SourceLook:
         """Return what the source has now. Raises ClusterUnavailable, ClusterRejected."""
         listed = source.topics(another_broker=self._is_unsure())
         is_first = False
@@ -121,7 +122,7 @@ class SourceTopics:
         inventory, is_first = inventory_of(self._flow, records), False
         if inventory is None:
             is_first = not anchors
-            inventory = SourceInventory(_now_ms()) if is_first else NOT_KEPT
+            inventory = SourceInventory(now_ms()) if is_first else NOT_KEPT
             self._store.write(status_topic(self._alias), *parts_of(self._flow, inventory))
         absent = {
             each.topic: each
@@ -145,7 +146,7 @@ class SourceTopics:
             self._store.write(status_topic(self._alias), *parts_of(self._flow, whole))
             memory.inventory = whole
 
-    def _ask(self, memory: _Memory, source: Cluster) -> Mapping[str, TopicInfo | Absence]:
+    def _ask(self, memory: _Memory, source: ClusterAdmin) -> Mapping[str, TopicInfo | Absence]:
         """Ask by name about topics that several listings lack, and again about absent ones."""
         names = {name for name, looks in memory.missed.items() if looks >= MISSING_LOOKS}
         now_s = time.monotonic()
@@ -167,7 +168,7 @@ class SourceTopics:
         answers: Mapping[str, TopicInfo | Absence],
     ) -> None:
         """Note which copied topics are not copied now, and store what has changed."""
-        now_ms, before = _now_ms(), memory.absent
+        wall_ms, before = now_ms(), memory.absent
         still = self._gone(memory) - shown.keys()
         now = {**memory.unselected, **{name: before[name] for name in still}}
         news = {
@@ -177,8 +178,8 @@ class SourceTopics:
         }
         if news:
             anchors = self._anchors()
-            now |= {e: gone(news[e], anchors[e], now_ms) for e in news.keys() & anchors.keys()}
-        if changed := changes(before, now, now_ms):
+            now |= {e: gone(news[e], anchors[e], wall_ms) for e in news.keys() & anchors.keys()}
+        if changed := changes(before, now, wall_ms):
             self._store.write(status_topic(self._alias), *changed)
             memory.absent = {
                 name: before[name] if each not in changed else each for name, each in now.items()
@@ -196,11 +197,7 @@ class SourceTopics:
         """Return those that the file does not select; one without a name is reported elsewhere."""
         judged = ((topic, self._selector.judge(topic)) for topic in anchors)
         return {
-            topic: not_selected(anchors[topic], each.reason, _now_ms())
+            topic: not_selected(anchors[topic], each.reason, now_ms())
             for topic, each in judged
-            if not each.selected and each.verdict is not Verdict.NAMELESS
+            if not each.selected and each.verdict is not SelectionVerdict.NAMELESS
         }
-
-
-def _now_ms() -> int:
-    return int(time.time() * 1000)

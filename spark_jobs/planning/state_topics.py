@@ -16,7 +16,7 @@ from replication.state import losing_policy
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from replication.client.admin import Cluster, TopicInfo
+    from replication.client.admin import ClusterAdmin, TopicInfo
 
 _READ_EVERY_S = 20.0
 
@@ -43,7 +43,7 @@ class StateTopics:
                 return name
         return ""
 
-    def at_risk(self, target: Cluster, existing: Collection[str]) -> str:
+    def at_risk(self, target: ClusterAdmin, existing: Collection[str]) -> str:
         """Return which topic loses state, and what to do; empty: none. Raises as ``target`` does.
 
         A topic that is not ``existing`` is missed elsewhere.

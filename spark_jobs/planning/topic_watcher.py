@@ -142,7 +142,7 @@ class TopicWatcher:
             return
         if plan.notes != self._notes:  # a refusal is repeated by every plan
             for note in plan.notes:
-                log.info("topics", flow=self._flow.name, change=note)
+                log.info("planning noted", flow=self._flow.name, note=note)
         if plan.gap and plan.gap != self.gap:
             log.warning("no source topic matches", flow=self._flow.name, reason=plan.gap)
         self.problem, self.gap, self._notes = plan.refused, plan.gap, plan.notes
@@ -193,4 +193,4 @@ class TopicWatcher:
             self.partitions = partitions
             self.write(run=True)
             count = len(partitions)
-            log.info("plan", flow=self._flow.name, number=self.number, partitions=count)
+            log.info("plan written", flow=self._flow.name, number=self.number, partitions=count)

@@ -12,7 +12,7 @@ class StartupTimer:
         self._begin = time.monotonic()
         self.seconds: dict[str, float] = {}
 
-    def lap(self, name: str) -> None:
+    def end_step(self, name: str) -> None:
         """End the step ``name``; the next one begins."""
         now = time.monotonic()
         self.seconds[name] = round(now - self._begin, 2)

@@ -6,6 +6,7 @@ import importlib
 import time
 from typing import TYPE_CHECKING
 
+from replication.clock import now_ms
 from replication.copier.spec import UnitReport, UnitSpec
 from replication.errors import ReplicationError
 
@@ -41,7 +42,7 @@ def guarded(spec: UnitSpec, runner: str) -> UnitReport:
             bytes=0,
             cpu_s=time.process_time() - cpu,
             started_ms=int(started * 1000),
-            ended_ms=int(time.time() * 1000),
+            ended_ms=now_ms(),
             takeovers=0,
             not_running=len(spec.partitions),
             outcome=outcome,

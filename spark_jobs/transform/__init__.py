@@ -12,7 +12,8 @@
     minute
 ``slot_producers``: The producers of a transform's tasks: registered and fenced, with the positions
     to go on at
-``spark_job``: The Spark job of one batch: one task per slot, which reports in one row what it did
+``transform_job``: The Spark job of one batch: one task per slot, which reports in one row what it
+    did
 ``sql_errors``: What Spark's errors say of an expression: the reason in a line, and whether data is
     its cause
 ``sql_plan``: A transform in Spark SQL as a DataFrame: expressions in, results for the writer out

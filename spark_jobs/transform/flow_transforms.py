@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from replication.transforms.topic_transforms import TopicTransforms
-from spark_jobs.transform.task.work import Clusters
+from spark_jobs.transform.task.work import TaskClusters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from replication.model import PartitionPlan, TopicPartition
     from replication.settings.flow_settings import Flow
     from replication.settings.transform_settings import TopicTransform
-    from spark_jobs.transform.run.run_setting import Setting
+    from spark_jobs.transform.run.run_setting import TransformRunContext
     from spark_jobs.transform.run.transform_run import TransformRun
 
 
@@ -26,7 +26,7 @@ class FlowTransforms:
     """
 
     flow: Flow
-    setting: Callable[[], Setting]
+    setting: Callable[[], TransformRunContext]
     _rules: TopicTransforms = field(init=False)
     _runs: dict[int, TransformRun] = field(default_factory=dict)
 
@@ -88,16 +88,16 @@ class FlowTransforms:
         return sum(each.waiting for each in self._runs.values())
 
 
-def _run(setting: Setting, number: int, transform: TopicTransform) -> TransformRun:
+def _run(setting: TransformRunContext, number: int, transform: TopicTransform) -> TransformRun:
     # It needs pyarrow and pandas, which take a driver without transforms a second to load.
     from spark_jobs.transform.run.transform_run import TransformRun  # noqa: PLC0415 - see above
 
     return TransformRun(setting, number, transform)
 
 
-def clusters_of(flow: Flow, source_id: str, target_id: str, *, has_copies: bool) -> Clusters:
+def clusters_of(flow: Flow, source_id: str, target_id: str, *, has_copies: bool) -> TaskClusters:
     """Return how the tasks of a flow's transforms reach its clusters."""
-    return Clusters(
+    return TaskClusters(
         flow.name,
         flow.source,
         dict(flow.clients.source_consumer),

@@ -47,5 +47,5 @@ def point_now(
         sources[topic] = listed
     if sources == (start.sources if last is None else last.sources):
         return None
-    flow, number, era = start.flow, start.number, start.began_ms
-    return TransformPoint(flow, number, slot(minute), era, minute, sources, at_ms=now_ms)
+    flow, number, incarnation = start.flow, start.number, start.began_ms
+    return TransformPoint(flow, number, slot(minute), incarnation, minute, sources, at_ms=now_ms)

@@ -9,7 +9,7 @@ import pyarrow as pa
 from pyspark.errors import PySparkException
 
 from replication.errors import ReplicationError
-from replication.transforms.transformed_record import Poison
+from replication.transforms.transformed_record import PoisonRecord
 from spark_jobs.transform.columns.avro_documents import NotAvro, documents_of
 from spark_jobs.transform.columns.sql_rows import avro_sides, rows_of
 from spark_jobs.transform.sql_errors import is_about_data, sql_reason
@@ -38,12 +38,12 @@ def transform_by_sql(
         given = pa.Table.from_batches([rows_of(np.zeros(1, np.int64), seen, sides, documents)])
         rows = plan.results(spark.createDataFrame(given), raises=True).toArrow()
     except NotAvro as problem:
-        outcome.poison(Poison(record.singles()[0], str(problem)))
+        outcome.poison(PoisonRecord(record.singles()[0], str(problem)))
         return
     except PySparkException as error:
         if not is_about_data(error):
             raise ReplicationError(f"Spark: {sql_reason(error)}") from None
-        outcome.poison(Poison(record.singles()[0], sql_reason(error)))
+        outcome.poison(PoisonRecord(record.singles()[0], sql_reason(error)))
         return
     take_results(outcome, record.encoded, _one_batch(rows))
 

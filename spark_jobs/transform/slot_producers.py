@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from replication.client.producer_identity import ProducerIdentity
 from replication.client.state_log import StateLog
+from replication.clock import now_ms
 from replication.copier.takeover.target_registry import TargetRegistry
 from replication.errors import ClusterRejected
 from replication.model import LATEST_TIMESTAMP, Mode, PartitionState, TopicPartition
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
     from replication.state import Stored
     from spark_jobs.transform.task.task_process import Connected
-    from spark_jobs.transform.task.work import Clusters
+    from spark_jobs.transform.task.work import TaskClusters
 
 _NAMED = ".transform."
 
@@ -41,7 +42,7 @@ _NAMED = ".transform."
 class SlotProducers:
     """Fences, gets and registers the producers of one transform's slots."""
 
-    clusters: Clusters
+    clusters: TaskClusters
     connected: Connected
     generation: int
     number: int  # of the transform in the flow
@@ -124,9 +125,9 @@ class SlotProducers:
         """Store a start, with the ends of those target topics that it does not name yet."""
         new = {topic: counts[topic] for topic in sorted(counts.keys() - start.targets.keys())}
         targets = {**start.targets, **await self._ends(new)}
-        now_ms = int(time.time() * 1000)
-        began_ms = start.began_ms or now_ms
-        self.start = replace(start, targets=targets, at_ms=now_ms, began_ms=began_ms)
+        wall_ms = now_ms()
+        began_ms = start.began_ms or wall_ms
+        self.start = replace(start, targets=targets, at_ms=wall_ms, began_ms=began_ms)
         await self.write(self.start)
 
     async def note(self, point: TransformPoint) -> None:
@@ -151,9 +152,11 @@ class SlotProducers:
         """Return the ends of topics, by their numbers of partitions."""
         target = self.connected.target
         await target.refresh(counts)
-        wanted = [TopicPartition(name, n) for name, count in counts.items() for n in range(count)]
-        found = await asyncio.gather(*(target.offset_at(e, LATEST_TIMESTAMP) for e in wanted))
-        ends = dict(zip(wanted, found, strict=True))
+        partitions = [
+            TopicPartition(name, n) for name, count in counts.items() for n in range(count)
+        ]
+        found = await asyncio.gather(*(target.offset_at(e, LATEST_TIMESTAMP) for e in partitions))
+        ends = dict(zip(partitions, found, strict=True))
         return {
             name: [ends[TopicPartition(name, n)] for n in range(count)]
             for name, count in counts.items()
@@ -197,7 +200,7 @@ class SlotProducers:
             self.clusters.flow,
             source_id,
             me.transactional_id,
-            int(time.time() * 1000),
+            now_ms(),
             me.generation,
             (source_id, *sorted(self.clusters.passes - {source_id})),
             self.clusters.source_alias,
@@ -211,4 +214,4 @@ def is_exact(anchor: Anchor) -> bool:
 
 def halted(anchor: Anchor, state: PartitionState, reason: str) -> Anchor:
     """Return the anchor of a partition that waits, at its position."""
-    return replace(anchor, state=state, reason=reason, at_ms=int(time.time() * 1000))
+    return replace(anchor, state=state, reason=reason, at_ms=now_ms())

@@ -20,7 +20,7 @@ from pyspark.sql import functions as F  # noqa: N812 - what everyone calls it
 from pyspark.sql import types as T  # noqa: N812 - as above
 
 from replication.errors import ConfigError
-from replication.settings.transform_settings import AVRO, JSON, STRING, Written
+from replication.settings.transform_settings import AVRO, JSON, STRING, SettingText
 from spark_jobs.transform.columns.record_columns import (
     BAD_KEY,
     BAD_VALUE,
@@ -127,7 +127,7 @@ def sql_plan(spark: SparkSession, transform: TopicTransform) -> SqlPlan:
     _check_where(seen, transform.where)
     plan = replace(plan, made=_made(seen, transform))
     plan = replace(plan, inputs=_inputs(plan))
-    first = Written("", transform.first_line)
+    first = SettingText("", transform.first_line)
     results = _planned(first, lambda: plan.results(_no_records(spark, plan.inputs)))
     plan = replace(plan, kinds=_kinds(plan, results))
     found = results._jdf.queryExecution().executedPlan().toString()  # noqa: SLF001 - no call for it
@@ -164,7 +164,7 @@ def _no_records(spark: SparkSession, names: Iterable[str]) -> DataFrame:
     return spark.createDataFrame([], rows_ddl(names))
 
 
-def _check_where(seen: DataFrame, where: Written | None) -> None:
+def _check_where(seen: DataFrame, where: SettingText | None) -> None:
     if where is None:
         return
     kind = _planned(where, lambda: seen.select(F.expr(where.text))).schema[0].dataType
@@ -172,7 +172,7 @@ def _check_where(seen: DataFrame, where: Written | None) -> None:
         raise ConfigError(f"{where.where}: it is a {kind.simpleString()}, not a BOOLEAN")
 
 
-def _fields(schema: Written | None) -> T.StructType | None:
+def _fields(schema: SettingText | None) -> T.StructType | None:
     if schema is None:
         return None
     fields = _planned(schema, lambda: T._parse_datatype_string(schema.text))  # noqa: SLF001 - DDL
@@ -263,7 +263,7 @@ def _made(seen: DataFrame, transform: TopicTransform) -> dict[str, Column]:
     return made
 
 
-def _as_output(name: str, column: Column, kind: T.DataType, written: Written) -> Column:
+def _as_output(name: str, column: Column, kind: T.DataType, written: SettingText) -> Column:
     """Return a column in the type that is written. Raises ConfigError for one that has no bytes."""
     if name in ("key", "value"):
         if isinstance(kind, (T.BinaryType, T.NullType)):
@@ -275,15 +275,15 @@ def _as_output(name: str, column: Column, kind: T.DataType, written: Written) ->
         raise ConfigError(
             f"{written.where}: {name} is a {kind.simpleString()}: cast it to string or binary"
         )
-    wanted = {"headers": _HEADERS, "timestamp": "timestamp", "partition": "int"}[name]
+    output_type = {"headers": _HEADERS, "timestamp": "timestamp", "partition": "int"}[name]
     if name == "timestamp" and isinstance(kind, (T.LongType, T.IntegerType)):
         return F.timestamp_millis(column)
     if name == "headers" and not isinstance(kind, T.ArrayType):
         raise ConfigError(f"{written.where}: headers is a {kind.simpleString()}, not {_HEADERS}")
-    return column.cast(wanted)
+    return column.cast(output_type)
 
 
-def _routes(seen: DataFrame, written: Written) -> Column:
+def _routes(seen: DataFrame, written: SettingText) -> Column:
     column = F.expr(written.text)
     kind = _planned(written, lambda: seen.select(column)).schema[0].dataType
     if isinstance(kind, T.ArrayType) and isinstance(kind.elementType, T.StringType):
@@ -296,7 +296,7 @@ def _routes(seen: DataFrame, written: Written) -> Column:
     return F.when(column.isNotNull(), F.array(column.cast("string")))
 
 
-def _planned(written: Written, make):  # type: ignore[no-untyped-def]
+def _planned(written: SettingText, make):  # type: ignore[no-untyped-def]
     """Return what ``make`` makes; Spark's refusal becomes a ConfigError at the file's line."""
     try:
         found = make()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 SAME, LOST, REPEATED, EXTRA = "same", "lost", "repeated", "extra"
 OUT_OF_ORDER, IN_FLIGHT, CANNOT = "out of order", "in flight", "cannot be transformed"
-_WANTED = "struct<late: boolean, span: int, seq: bigint, offset: bigint>"
+_EXPECTED = "struct<late: boolean, span: int, seq: bigint, offset: bigint>"
 CONTENT = ("place", "time", "key", "value", "headers")
 
 
@@ -33,9 +33,9 @@ def matched(expected: DataFrame, written: DataFrame) -> DataFrame:
     ``e`` is a struct of ``late``, ``span``, ``seq`` and ``offset``; ``e`` or ``t`` is null where
     there is no counterpart.
     """
-    wanted = F.struct("late", "span", "seq", "offset").alias("e")
-    ours = _hashed(expected, wanted, F.lit(None).cast("long").alias("t"))
-    theirs = _hashed(written, F.lit(None).cast(_WANTED).alias("e"), F.col("offset").alias("t"))
+    record = F.struct("late", "span", "seq", "offset").alias("e")
+    ours = _hashed(expected, record, F.lit(None).cast("long").alias("t"))
+    theirs = _hashed(written, F.lit(None).cast(_EXPECTED).alias("e"), F.col("offset").alias("t"))
     sides = F.sort_array(F.collect_list("e")), F.sort_array(F.collect_list("t"))
     groups = (
         ours.unionByName(theirs).groupBy(*CONTENT).agg(sides[0].alias("es"), sides[1].alias("ts"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
-from replication.verification.transformed import Found
+from replication.verification.transformed import TransformFinding
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -25,7 +25,7 @@ class Unmatched(NamedTuple):
     target: int | None = None
 
 
-def named(unmatched: Sequence[Unmatched]) -> list[Found]:
+def named(unmatched: Sequence[Unmatched]) -> list[TransformFinding]:
     """Return what was found, by kind and partitions, each with the offsets of the first one.
 
     A lost record and one that is too many are one that differs, if they differ in one part alone.
@@ -34,7 +34,7 @@ def named(unmatched: Sequence[Unmatched]) -> list[Found]:
     for each in _paired(unmatched):
         groups[each.kind, each.span, each.place].append(each)
     return [
-        Found(kind, len(listed), span, place, listed[0].offset, listed[0].target)
+        TransformFinding(kind, len(listed), span, place, listed[0].offset, listed[0].target)
         for (kind, span, place), listed in groups.items()
     ]
 

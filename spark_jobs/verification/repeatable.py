@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from replication.settings.transform_settings import TopicTransform, Written
+    from replication.settings.transform_settings import SettingText, TopicTransform
     from spark_jobs.transform.sql_plan import SqlPlan
 
 
@@ -27,11 +27,11 @@ def unrepeatable_sql(spark: SparkSession, plan: SqlPlan, records: DataFrame) -> 
     return ""
 
 
-def _texts(transform: TopicTransform) -> list[Written]:
+def _texts(transform: TopicTransform) -> list[SettingText]:
     return [each for each in (transform.where, transform.select, transform.route) if each]
 
 
-def _parts(written: Written) -> list[str]:
+def _parts(written: SettingText) -> list[str]:
     from spark_jobs.transform.sql_text import parts_of  # noqa: PLC0415 - beside its only use
 
     return parts_of(written.text)

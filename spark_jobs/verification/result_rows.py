@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from spark_jobs.transform.columns.decoded_records import DecodedRecords
     from spark_jobs.transform.task.range_outcome import Placed
     from spark_jobs.transform.task.tasks import Stage
-    from spark_jobs.transform.task.work import Clusters, SlotWork
+    from spark_jobs.transform.task.work import SlotWork, TaskClusters
 
     Numbers = npt.NDArray[np.int64]
     Tasks = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
@@ -65,14 +65,14 @@ _SCHEMA = pa.schema(
 _ROOM = 40  # bits for the results of one part of a partition
 
 
-class Part(NamedTuple):
+class SourcePart(NamedTuple):
     """What a task reads of a source partition: the work of its slot, and whose it is."""
 
     span: int
     late: bool
 
 
-class Written(NamedTuple):
+class TargetPart(NamedTuple):
     """What a task reads of a target partition."""
 
     place: int
@@ -82,7 +82,7 @@ class Written(NamedTuple):
 
 
 def expected_of_sql(
-    clusters: Clusters, parts: Sequence[Part], places: Mapping[TopicPartition, int]
+    clusters: TaskClusters, parts: Sequence[SourcePart], places: Mapping[TopicPartition, int]
 ) -> Tasks:
     """Return what takes SQL's results of the slots, and yields them as rows."""
 
@@ -101,7 +101,7 @@ def expected_of_sql(
 
 
 def expected_of_stage(
-    clusters: Clusters, parts: Sequence[Part], places: Mapping[TopicPartition, int]
+    clusters: TaskClusters, parts: Sequence[SourcePart], places: Mapping[TopicPartition, int]
 ) -> Tasks:
     """Return what transforms the slots by a function or single message transforms."""
 
@@ -117,7 +117,7 @@ def expected_of_stage(
     return transform
 
 
-def differing(clusters: Clusters) -> Tasks:
+def differing(clusters: TaskClusters) -> Tasks:
     """Return what transforms the first records of slots twice, and yields whether that differs."""
 
     def transform(slots: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -132,7 +132,9 @@ def differing(clusters: Clusters) -> Tasks:
     return transform
 
 
-def written(clusters: Clusters, producers: frozenset[int], listed: Sequence[Written]) -> Tasks:
+def written(
+    clusters: TaskClusters, producers: frozenset[int], listed: Sequence[TargetPart]
+) -> Tasks:
     """Return what reads what these producers committed, in the ranges with the given numbers."""
 
     def read(ranges: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -147,7 +149,7 @@ def written(clusters: Clusters, producers: frozenset[int], listed: Sequence[Writ
                 batch, first, after = found
                 records = decode([batch], OffsetRange(first, after), each.where).encoded
                 rests = records.rests(np.arange(len(records)))
-                rows = partial(_rows, each.place, Part(NOBODY, late=False))
+                rows = partial(_rows, each.place, SourcePart(NOBODY, late=False))
                 yield rows(records.offsets, records.offsets, records.times, rests)
 
     return read
@@ -170,7 +172,7 @@ class _Rows:
     """Makes the rows of one slot, which has one range."""
 
     def __init__(
-        self, slot: SlotWork, part: Part, places: Mapping[TopicPartition, int], number: int
+        self, slot: SlotWork, part: SourcePart, places: Mapping[TopicPartition, int], number: int
     ) -> None:
         self._slot, self._part, self._places = slot, part, places
         self._next = number << _ROOM
@@ -193,7 +195,7 @@ class _Rows:
 
 def _rows(  # noqa: PLR0913, PLR0917 - columns
     place: int,
-    part: Part,
+    part: SourcePart,
     seqs: Numbers,
     offsets: Numbers,
     times: Numbers,

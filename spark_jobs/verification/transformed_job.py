@@ -23,7 +23,7 @@ from spark_jobs.process.spark_session import start_session
 from spark_jobs.transform.flow_transforms import clusters_of
 from spark_jobs.transform.start_record import definition_of
 from spark_jobs.transform.task.work import RangeWork, SlotWork
-from spark_jobs.verification.result_rows import Part, Written, tolerant
+from spark_jobs.verification.result_rows import SourcePart, TargetPart, tolerant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -71,7 +71,7 @@ def compare(spark: SparkSession, flow: Flow, spans: TransformedSpans) -> Transfo
         raise ReplicationError(f"verifying {flow.name}: {reason_of(error)}") from None
 
 
-def _parts(flow: Flow, spans: TransformedSpans) -> Iterator[tuple[Part, RangeWork]]:
+def _parts(flow: Flow, spans: TransformedSpans) -> Iterator[tuple[SourcePart, RangeWork]]:
     """Yield what single tasks read, in the order of each source partition."""
     total = sum(each.end - each.begin for each in spans.read)
     most = max(_LEAST, total // _MOST_TASKS)
@@ -82,14 +82,14 @@ def _parts(flow: Flow, spans: TransformedSpans) -> Iterator[tuple[Part, RangeWor
                 anchor = Anchor(flow.name, *each.source, each.target_topic, start, None)
                 where = TopicPartition(each.target_topic, each.partition)
                 work = RangeWork(anchor, min(end, start + most), each.origins, where)
-                yield Part(number, late), work
+                yield SourcePart(number, late), work
 
 
-def _written(spans: TransformedSpans) -> list[Written]:
+def _written(spans: TransformedSpans) -> list[TargetPart]:
     total = sum(each.end - each.begin for each in spans.written)
     most = max(_LEAST, total // _MOST_TASKS)
     return [
-        Written(number, each.target, start, min(each.end, start + most))
+        TargetPart(number, each.target, start, min(each.end, start + most))
         for number, each in enumerate(spans.written)
         for start in range(each.begin, each.end, most)
     ]

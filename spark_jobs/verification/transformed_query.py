@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import functions as F  # noqa: N812 - what everyone calls it
 
 from replication.errors import ConfigError
-from replication.verification.transformed import Found, TransformedResult
+from replication.verification.transformed import TransformedResult, TransformFinding
 from spark_jobs.transform.columns.record_columns import rows_ddl
 from spark_jobs.transform.sql_plan import sql_plan, sql_session
 from spark_jobs.transform.task.batch_work import PROPERTY, property_of
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
     from replication.settings.transform_settings import TopicTransform
     from replication.verification.transformed import TransformedSpans
-    from spark_jobs.transform.task.work import Clusters, SlotWork
-    from spark_jobs.verification.result_rows import Part, Written
+    from spark_jobs.transform.task.work import SlotWork, TaskClusters
+    from spark_jobs.verification.result_rows import SourcePart, TargetPart
 
 _GOOD = {SAME, IN_FLIGHT, CANNOT}
 _SHOWN = 10_000  # records that are looked at one by one
@@ -55,12 +55,12 @@ class TransformedQuery:
     """The comparison of one transform. ``parts`` and ``slots`` belong together."""
 
     spark: SparkSession
-    clusters: Clusters
+    clusters: TaskClusters
     transform: TopicTransform
     spans: TransformedSpans
-    parts: Sequence[Part]
+    parts: Sequence[SourcePart]
     slots: Sequence[SlotWork]
-    listed: Sequence[Written]
+    listed: Sequence[TargetPart]
 
     def __post_init__(self) -> None:
         self.spark = sql_session(self.spark)
@@ -155,9 +155,11 @@ class TransformedQuery:
         return found.withColumn("kind", kind)
 
 
-def _found(row: Row) -> Found:
+def _found(row: Row) -> TransformFinding:
     place = None if row["place"] < 0 else row["place"]
-    return Found(row["kind"], row["count"], row["span"], place, _offset(row["offset"]), row["t"])
+    return TransformFinding(
+        row["kind"], row["count"], row["span"], place, _offset(row["offset"]), row["t"]
+    )
 
 
 def _unmatched(row: Row) -> Unmatched:

@@ -8,7 +8,7 @@ import pytest
 
 from bench.figures import (
     MEASURES,
-    Copy,
+    TimedCopy,
     as_json,
     derived,
     has_settled,
@@ -27,7 +27,7 @@ BY_KEY = {measure.key: measure for measure in MEASURES}
 
 
 def test_a_copy_tells_its_rate_its_bytes_and_its_cpu_time_a_record():
-    copy = Copy(records=1_000_000, size=1000, seconds=2.0, cpu_s=0.5)
+    copy = TimedCopy(records=1_000_000, size=1000, seconds=2.0, cpu_s=0.5)
     assert copy.figures("1k") == {"rps_1k": 500_000, "mbs_1k": 500, "cpu_us_1k": 0.5}
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from chaos.chaos_topics import COMPACTED, ChaosTopic
 from chaos.done import Done
 from chaos.schedule import Side
-from chaos.topics import COMPACTED, Topic
 from replication.model import PartitionState
 from replication.records.compare_compacted import Compacted
 
-KEYED = Topic("t", "none", keys=3)
+KEYED = ChaosTopic("t", "none", keys=3)
 
 
 def test_a_topic_that_was_never_compacted_is_compared_record_by_record():
@@ -23,11 +23,11 @@ def test_a_side_that_was_compacted_for_a_while_is_compared_by_key_and_the_other_
     assert done.sides(KEYED) == Compacted(source=False, target=True)
     done.compact("t", Side.SOURCE)
     assert done.sides(KEYED) == Compacted(source=True, target=True)
-    assert not done.sides(Topic("other", "none", keys=3))
+    assert not done.sides(ChaosTopic("other", "none", keys=3))
 
 
 def test_a_topic_that_is_compacted_all_the_time_may_lack_records_on_both_sides():
-    assert Done().sides(Topic("t", "none", keys=3, configs=COMPACTED)) == Compacted()
+    assert Done().sides(ChaosTopic("t", "none", keys=3, configs=COMPACTED)) == Compacted()
 
 
 def test_a_lost_position_is_explained_by_lost_state_alone():

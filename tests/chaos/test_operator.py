@@ -12,7 +12,7 @@ import pytest
 from chaos import operator
 from chaos.application import FLOW
 from chaos.done import Done
-from chaos.operator import Operator
+from chaos.operator import SimulatedOperator
 from replication.model import TopicPartition
 from replication.naming.conflicts import Named, TargetNames, find_conflicts
 from replication.state import Anchor
@@ -39,15 +39,17 @@ class Command:
 @pytest.fixture
 def run(monkeypatch):
     def look(anchor: Anchor, done: Done, code: int = 0, printed: str = "") -> SimpleNamespace:
-        command, said, problems = Command(code, printed), [], []
+        command, output, problems = Command(code, printed), [], []
         monkeypatch.setattr(subprocess, "run", command)
         stage = SimpleNamespace(done=done, application=SimpleNamespace(config="f.properties"))
-        operator = Operator(stage, SimpleNamespace(anchors={AT: anchor}), problems, said.append)
+        operator = SimulatedOperator(
+            stage, SimpleNamespace(anchors={AT: anchor}), problems, output.append
+        )
         operator._ended.set()
         operator._decide(anchor)
         operator._decide(anchor)
         return SimpleNamespace(
-            command=command, said=said, problems=problems, answered=operator.answered
+            command=command, output=output, problems=problems, answered=operator.answered
         )
 
     return look
@@ -66,7 +68,7 @@ def test_an_answer_that_was_not_taken_counts_as_none(run):
     assert not run(lost, done, printed="no partition is halted\n").answered
     refused = run(lost, done, code=1)
     assert not refused.answered
-    assert "ended with 1: no answer" in refused.said[0]
+    assert "ended with 1: no answer" in refused.output[0]
 
 
 @pytest.fixture
@@ -78,7 +80,7 @@ def left_out(monkeypatch):
         stage = SimpleNamespace(done=done, application=application, locks={"driver": Lock()})
         stage.partitions = {"t": 2, "other": 1}
         status = SimpleNamespace(reason=f"A.t: the target has a topic {operator._TAKEN}; what now")
-        one = Operator(stage, SimpleNamespace(anchors={}, status=status), problems, print)
+        one = SimulatedOperator(stage, SimpleNamespace(anchors={}, status=status), problems, print)
         one._agree()
         one._agree()
         return SimpleNamespace(

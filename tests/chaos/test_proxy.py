@@ -50,10 +50,10 @@ def talking(proxy: Proxy):
 
 def echoed(connection: socket.socket, words: bytes) -> bytes:
     threading.Thread(target=connection.sendall, args=(words,)).start()
-    heard = b""
-    while len(heard) < len(words):
-        heard += connection.recv(1 << 16)
-    return heard
+    received = b""
+    while len(received) < len(words):
+        received += connection.recv(1 << 16)
+    return received
 
 
 def test_bytes_pass_in_order_however_late(proxy):

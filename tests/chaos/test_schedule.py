@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chaos.schedule import Kind, Side, draw
+from chaos.schedule import FaultKind, Side, draw
 from chaos.stage import FORGETFUL
 
 EXPIRIES = ("transactional.id.expiration.ms", "producer.id.expiration.ms")
@@ -35,7 +35,7 @@ def test_a_session_sleeps_for_longer_than_the_target_remembers_its_ids():
         f.for_s
         for seed in range(20)
         for f in draw(seed, 20).faults[:-30]
-        if f.kind is Kind.FREEZE_SESSION
+        if f.kind is FaultKind.FREEZE_SESSION
     ]
     expiries = (int(FORGETFUL[key]) / 1000 for key in EXPIRIES)
     assert min(slept) > max(expiries) + 10
@@ -47,17 +47,17 @@ def test_all_faults_are_over_before_the_time_is():
             assert each.at_s + each.for_s < 120
 
 
-@pytest.mark.parametrize(("brokers", "never"), [(1, {Kind.MOVE_LEADERS}), (3, set())])
+@pytest.mark.parametrize(("brokers", "never"), [(1, {FaultKind.MOVE_LEADERS}), (3, set())])
 def test_every_kind_of_fault_comes_up_where_it_is_possible(brokers, never):
     drawn = {each.kind for seed in range(20) for each in draw(seed, 10, brokers).faults}
-    assert drawn == set(Kind) - never
+    assert drawn == set(FaultKind) - never
 
 
 def test_faults_of_a_cluster_say_which_one():
     faults = [each for seed in range(20) for each in draw(seed, 10).faults]
-    broken = {each.side for each in faults if each.kind is Kind.OUTAGE}
+    broken = {each.side for each in faults if each.kind is FaultKind.OUTAGE}
     assert broken == {Side.SOURCE, Side.TARGET}
-    assert {each.side for each in faults if each.kind is Kind.KILL_JVM} == {None}
-    assert {each.side for each in faults if each.kind is Kind.COMPACT} == broken
-    assert {each.side for each in faults if each.kind is Kind.LOSE_STATE} == {Side.TARGET}
-    assert {each.side for each in faults if each.kind is Kind.SWAP} == {Side.SOURCE}
+    assert {each.side for each in faults if each.kind is FaultKind.KILL_JVM} == {None}
+    assert {each.side for each in faults if each.kind is FaultKind.COMPACT} == broken
+    assert {each.side for each in faults if each.kind is FaultKind.LOSE_STATE} == {Side.TARGET}
+    assert {each.side for each in faults if each.kind is FaultKind.SWAP} == {Side.SOURCE}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from chaos.topics import Promise
-from chaos.verdict import Verdict
-from orchestration.flows.comparison.compared_partition import Result, Work
+from chaos.chaos_topics import Promise
+from chaos.verdict import ChaosVerdict
+from orchestration.flows.comparison.compared_partition import PartitionResult, Work
 from replication.model import TopicPartition
 from replication.records.compare import compare
 from replication.records.comparison_result import Fingerprint
@@ -12,13 +12,13 @@ from replication.records.comparison_result import Fingerprint
 AT = TopicPartition("A.t", 0)
 
 
-def judged(source: str, target: str, promise: Promise = Promise.EXACTLY_ONCE) -> Verdict:
+def judged(source: str, target: str, promise: Promise = Promise.EXACTLY_ONCE) -> ChaosVerdict:
     streams = [
         [Fingerprint(n, ord(each)) for n, each in enumerate(text)] for text in (source, target)
     ]
-    verdict = Verdict()
+    verdict = ChaosVerdict()
     work = Work(TopicPartition("t", 0), AT, len(source), len(target), len(source))
-    verdict.add(Result(work, compare(*streams)), promise)
+    verdict.add(PartitionResult(work, compare(*streams)), promise)
     return verdict
 
 
@@ -42,5 +42,5 @@ def test_repeats_are_excused_only_at_least_once_and_losses_never():
 
 
 def test_a_run_in_which_nothing_was_compared_is_not_right():
-    assert not Verdict().right
+    assert not ChaosVerdict().right
     assert not judged("", "").right

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 
-from chaos.topics import TOPICS, Topic, Writing
+from chaos.chaos_topics import TOPICS, ChaosTopic, Writing
 from chaos.writers import Feed
 from replication.adapters.topics.record_writer import NOW
 
 
-def due(topic: Topic, monkeypatch, seconds: int) -> list[int]:
+def due(topic: ChaosTopic, monkeypatch, seconds: int) -> list[int]:
     """Return how many records are due in each second, asked four times a second."""
     now = 0.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
@@ -21,11 +21,11 @@ def due(topic: Topic, monkeypatch, seconds: int) -> list[int]:
 
 
 def test_records_flow_all_the_time(monkeypatch):
-    assert due(Topic("t", "none", rate=80), monkeypatch, 4) == [80, 80, 80, 80]
+    assert due(ChaosTopic("t", "none", rate=80), monkeypatch, 4) == [80, 80, 80, 80]
 
 
 def test_a_quiet_topic_gets_a_burst_and_makes_up_for_nothing(monkeypatch):
-    counts = due(Topic("t", "none", rate=80, pause_s=3.0), monkeypatch, 8)
+    counts = due(ChaosTopic("t", "none", rate=80, pause_s=3.0), monkeypatch, 8)
     assert counts[0] == 60
     assert counts[1:3] == counts[5:7] == [0, 0]
     assert 0 < sum(counts[3:5]) <= 80
@@ -44,4 +44,4 @@ def test_history_is_older_than_brokers_remember_its_producer(monkeypatch):
     for each in ages:
         age_ms = 1_800_000_000_000 - Feed(each, {}, {}, seed=1).timestamp_ms()
         assert 86_400_000 < age_ms < 7 * 86_400_000  # else the source's retention deletes it
-    assert Feed(Topic("t", "none"), {}, {}, seed=1).timestamp_ms() == NOW
+    assert Feed(ChaosTopic("t", "none"), {}, {}, seed=1).timestamp_ms() == NOW

@@ -18,8 +18,8 @@ import yaml
 from click.testing import CliRunner
 
 from orchestration.cli.main import app
-from orchestration.services.home import HOME_VARIABLE
 from orchestration.services.instance import POSTGRES_VARIABLE
+from orchestration.services.state_directory import HOME_VARIABLE
 from replication.config.file.providers import resolve_all
 from replication.config.load import load_config
 

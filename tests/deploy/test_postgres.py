@@ -17,9 +17,9 @@ import dagster as dg
 import psycopg2
 import pytest
 
-from orchestration.services.home import Home
 from orchestration.services.instance import POSTGRES_VARIABLE, postgres_url, write_instance
 from orchestration.services.local_ports import free_port
+from orchestration.services.state_directory import StateDirectory
 
 pytestmark = [pytest.mark.integration, pytest.mark.debian]
 
@@ -68,7 +68,7 @@ def url():
 
 
 def test_runs_and_their_events_are_in_postgres_and_in_no_file(tmp_path, url, monkeypatch):
-    where = Home(tmp_path)
+    where = StateDirectory(tmp_path)
     monkeypatch.setenv(POSTGRES_VARIABLE, url)
     write_instance(where, 4000)
     monkeypatch.setenv(POSTGRES_VARIABLE, postgres_url())  # as its services get it

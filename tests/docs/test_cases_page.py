@@ -35,8 +35,8 @@ def test_every_fault_stands_there_once_and_in_order():
 @pytest.mark.parametrize(("name", "tests"), ROWS, ids=[name for name, _ in ROWS])
 def test_every_test_that_is_named_there_exists_and_names_the_fault(name, tests):
     for path, _, test in (each.partition("::") for each in tests):
-        said = about(path).get(test, "")
-        assert name in said or name.lower().replace("-", "_") in said, f"{path}::{test}"
+        output = about(path).get(test, "")
+        assert name in output or name.lower().replace("-", "_") in output, f"{path}::{test}"
 
 
 @pytest.mark.parametrize(("name", "tests"), FOUND_ROWS, ids=[name for name, _ in FOUND_ROWS])

@@ -12,7 +12,7 @@ from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.cog.plugins import register_default_plugins
 from grafana_foundation_sdk.models.dashboard import Dashboard
 
-from replication.supervision.metric_catalogue import ALL, DRIVER, OF_FLOWS, OF_RECORDS, Kind
+from replication.supervision.metric_catalogue import ALL, DRIVER, OF_FLOWS, OF_RECORDS, MetricType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +27,7 @@ EXPRESSIONS = [each["expr"] for panel in DASHBOARD["panels"] for each in panel["
 
 def served() -> set[str]:
     """Return the names under which samples are served."""
-    ends = {Kind.SUMMARY: ("_sum", "_count")}
+    ends = {MetricType.SUMMARY: ("_sum", "_count")}
     return {each.name + end for each in ALL for end in ends.get(each.kind, ("",))}
 
 
@@ -46,8 +46,8 @@ def test_the_page_has_a_row_for_each_metric_with_its_type():
 
 def test_the_page_names_the_labels_of_each_metric():
     rows = re.findall(r"^\| `(isthmus_\w+)` \| \w+ \| (.*?) ?\| .* \|$", PAGE, re.MULTILINE)
-    told = {name: tuple(re.findall(r"`(\w+)`", labels)) for name, labels in rows}
-    assert {each.name: each.labels[2:] for each in OF_FLOWS}.items() <= told.items()
+    reported = {name: tuple(re.findall(r"`(\w+)`", labels)) for name, labels in rows}
+    assert {each.name: each.labels[2:] for each in OF_FLOWS}.items() <= reported.items()
 
 
 def test_the_page_names_no_metric_that_is_not_there():

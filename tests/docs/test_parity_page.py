@@ -44,10 +44,10 @@ def test_every_scenario_has_a_test_or_a_reason():
 @pytest.mark.parametrize("path", sorted({t.partition("::")[0] for _, ts, _ in rows() for t in ts}))
 def test_every_test_that_is_named_there_exists(path):
     named = {each for _, shown, _ in rows() for each in shown}
-    wanted = {
+    expected = {
         name for each in named for at, _, name in [each.partition("::")] if at == path and name
     }
-    assert wanted <= names_in(path)
+    assert expected <= names_in(path)
 
 
 def is_shown(tests: list[str]) -> bool:

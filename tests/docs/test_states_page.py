@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from support.states import states_page
 
-from replication.model import AS_WANTED, FlowState, PartitionState
+from replication.model import NEEDS_NO_ACTION, FlowState, PartitionState
 from replication.supervision.partition_states import needs_somebody
 
 HEALTH = Path(__file__).parents[2] / "replication" / "supervision" / "health.py"
@@ -23,7 +23,7 @@ def test_the_page_has_the_states_of_the_code_and_no_others():
 @pytest.mark.parametrize("state", PartitionState)
 def test_whoever_reads_the_page_expects_what_happens(state):
     row = states_page.of_partitions()[state]
-    assert row.passes is (state in AS_WANTED)
-    assert (row.metric == "none") is (state in AS_WANTED)
-    assert row.is_told is (state not in AS_WANTED)
+    assert row.passes is (state in NEEDS_NO_ACTION)
+    assert (row.metric == "none") is (state in NEEDS_NO_ACTION)
+    assert row.is_told is (state not in NEEDS_NO_ACTION)
     assert row.alert.startswith("at once") is needs_somebody(state)

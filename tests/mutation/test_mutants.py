@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mutation.mutants import Place, changed_line, sample, statuses, summary, untested
+from mutation.mutants import MutatedFunction, changed_line, sample, statuses, summary, untested
 
 METHOD = "replication.adapters.wire.connection.channel.xǁChannelǁ_lost__mutmut_2"
 FUNCTION = "replication.records.batch.x__read__mutmut_13"
@@ -34,23 +34,27 @@ DIFF = """\
 
 
 def test_a_name_says_which_function_is_changed():
-    place = Place.of(METHOD)
-    assert place == Place("replication.adapters.wire.connection.channel", "Channel", "_lost")
+    place = MutatedFunction.of(METHOD)
+    assert place == MutatedFunction(
+        "replication.adapters.wire.connection.channel", "Channel", "_lost"
+    )
     assert place.path == "replication/adapters/wire/connection/channel.py"
-    assert Place.of(FUNCTION) == Place("replication.records.batch", None, "_read")
+    assert MutatedFunction.of(FUNCTION) == MutatedFunction(
+        "replication.records.batch", None, "_read"
+    )
     with pytest.raises(ValueError, match="walk is no name of a mutant"):
-        Place.of("replication.records.batch.walk")
+        MutatedFunction.of("replication.records.batch.walk")
 
 
 def test_the_line_of_a_change_is_that_of_the_file():
-    first = Place.of(METHOD).first_line(SOURCE)
+    first = MutatedFunction.of(METHOD).first_line(SOURCE)
     assert first == 7  # the decorator
     assert SOURCE.splitlines()[changed_line(DIFF.splitlines(), first) - 1].strip() == "return 1"
-    assert Place("m", "Other", "_lost").first_line(SOURCE) == 3
+    assert MutatedFunction("m", "Other", "_lost").first_line(SOURCE) == 3
 
 
 def test_a_function_of_no_class_is_found_behind_methods_of_its_name():
-    line = Place("m", None, "_lost").first_line(SOURCE)
+    line = MutatedFunction("m", None, "_lost").first_line(SOURCE)
     assert SOURCE.splitlines()[line - 1] == "async def _lost(): ..."
 
 

@@ -12,7 +12,7 @@ from rich.text import Text
 from orchestration.cli.flows.flow_options import File  # noqa: TC001 - Typer reads the annotations
 from orchestration.cli.screen.console import console
 from orchestration.cli.screen.output import print_data
-from orchestration.flows.clusters import read_config
+from orchestration.flows.kafka_clients import read_config
 from replication.adapters.auth.client_config import user_of
 from replication.planning.acl_commands import commands
 from replication.recovery.drill_acls import needed_with_drills

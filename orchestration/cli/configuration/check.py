@@ -12,7 +12,7 @@ from orchestration.cli.screen.console import console
 from orchestration.cli.screen.errors import end
 from orchestration.cli.screen.output import Format, Output, print_data
 from orchestration.cli.screen.text_table import Column, TextTable
-from replication.config.file.findings import Finding, Severity, errors
+from replication.config.file.findings import ConfigFinding, Severity, errors
 from replication.config.file.properties import as_written
 from replication.config.load import Loaded, examine
 from replication.config.sections.clients import CLIENT_PREFIXES
@@ -23,7 +23,7 @@ from replication.naming.topic_namer import rule_text
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from replication.config.sections.section_reader import Setting
+    from replication.config.sections.section_reader import SettingInForce
     from replication.settings.flow_settings import Flow
 
 _STYLE = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "dim"}
@@ -73,7 +73,9 @@ def check(
     end(2 if wrong else 1 if silent else 0, line, is_output=output.is_text)
 
 
-def as_json(file: Path, loaded: Loaded | None, findings: Iterable[Finding]) -> Mapping[str, Any]:
+def as_json(
+    file: Path, loaded: Loaded | None, findings: Iterable[ConfigFinding]
+) -> Mapping[str, Any]:
     """Return the result for other programs. Secrets are masked in it."""
     findings = tuple(findings)
     ok = not errors(findings)
@@ -98,7 +100,7 @@ def as_json(file: Path, loaded: Loaded | None, findings: Iterable[Finding]) -> M
     }
 
 
-def _flow_json(flow: Flow, settings: Iterable[Setting]) -> Mapping[str, Any]:
+def _flow_json(flow: Flow, settings: Iterable[SettingInForce]) -> Mapping[str, Any]:
     return {
         "name": flow.name,
         "source": flow.source,
@@ -111,11 +113,11 @@ def _flow_json(flow: Flow, settings: Iterable[Setting]) -> Mapping[str, Any]:
     }
 
 
-def _setting_json(setting: Setting) -> Mapping[str, str]:
+def _setting_json(setting: SettingInForce) -> Mapping[str, str]:
     return {"name": setting.name, "value": setting.value, "origin": setting.origin}
 
 
-def _print(loaded: Loaded | None, findings: Iterable[Finding], *, all_: bool) -> None:
+def _print(loaded: Loaded | None, findings: Iterable[ConfigFinding], *, all_: bool) -> None:
     screen = console()
     if loaded is not None:
         screen.print(_flow_table(loaded))
@@ -148,7 +150,7 @@ def _flow_table(loaded: Loaded) -> TextTable:
     return table
 
 
-def grouped(loaded: Loaded) -> Iterator[tuple[str, tuple[Setting, ...]]]:
+def grouped(loaded: Loaded) -> Iterator[tuple[str, tuple[SettingInForce, ...]]]:
     """Yield titles and settings: those that all flows share, then those of each flow.
 
     The first are lines of the top level. Settings of a flow's clients are set there for no flow.
@@ -166,7 +168,7 @@ def grouped(loaded: Loaded) -> Iterator[tuple[str, tuple[Setting, ...]]]:
             yield f"Settings of {flow.name}", own
 
 
-def _setting_table(title: str, settings: Iterable[Setting]) -> TextTable:
+def _setting_table(title: str, settings: Iterable[SettingInForce]) -> TextTable:
     table = TextTable([Column("setting"), Column("value"), Column("set in")], f"\n{title}")
     for each in settings:
         origin = Path(each.origin).name if ":" in each.origin else each.origin
@@ -174,7 +176,7 @@ def _setting_table(title: str, settings: Iterable[Setting]) -> TextTable:
     return table
 
 
-def _summary(file: Path, loaded: Loaded | None, findings: tuple[Finding, ...]) -> str:
+def _summary(file: Path, loaded: Loaded | None, findings: tuple[ConfigFinding, ...]) -> str:
     wrong, warned = (
         _count(sum(each.severity is severity for each in findings), severity.value)
         for severity in (Severity.ERROR, Severity.WARNING)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from orchestration.flows.plans import target_plans
-from replication.config.file.findings import Finding, Severity
+from replication.config.file.findings import ConfigFinding, Severity
 from replication.naming.name_changes import describe
 
 if TYPE_CHECKING:
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from replication.settings.config import Config
 
 
-def cluster_findings(config: Config) -> tuple[tuple[Finding, ...], tuple[str, ...]]:
+def cluster_findings(config: Config) -> tuple[tuple[ConfigFinding, ...], tuple[str, ...]]:
     """Return warnings about what the flows copied before, and which clusters did not answer."""
     names = [flow.name for flow in config.flows]
     plans = [plan for plan, _ in target_plans(config, names, frozenset())]
     silent = tuple(dict.fromkeys(problem for plan in plans for problem in plan.problems))
     messages = (*(message for plan in plans for message in _messages(plan)), *silent)
-    found = tuple(Finding(Severity.WARNING, config.path, 0, "", each) for each in messages)
+    found = tuple(ConfigFinding(Severity.WARNING, config.path, 0, "", each) for each in messages)
     return found, silent
 
 

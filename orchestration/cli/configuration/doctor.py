@@ -14,18 +14,18 @@ from orchestration.cli.screen.errors import end
 from orchestration.cli.screen.output import Format, Output, print_data
 from orchestration.cli.screen.stage import Steps
 from orchestration.diagnosis.diagnosis import Diagnosis
-from orchestration.diagnosis.finding import Finding, Level, of_level, verdict
-from orchestration.flows.clusters import read_config
-from orchestration.services.home import home
+from orchestration.diagnosis.finding import DiagnosisFinding, FindingLevel, of_level, verdict
+from orchestration.flows.kafka_clients import read_config
+from orchestration.services.state_directory import state_directory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _STYLE = {
-    Level.OK: "green",
-    Level.NOTE: "dim",
-    Level.WARNING: "yellow",
-    Level.ERROR: "bold red",
+    FindingLevel.OK: "green",
+    FindingLevel.NOTE: "dim",
+    FindingLevel.WARNING: "yellow",
+    FindingLevel.ERROR: "bold red",
 }
 
 
@@ -45,19 +45,23 @@ def doctor(
     """
     config = read_config(file)
     with Steps(console(stderr=True), "looking at") as steps:
-        found = tuple(Diagnosis(config, home().root, steps.begin).findings())
-    shown = [each for each in found if not problems or each.level in {Level.WARNING, Level.ERROR}]
+        found = tuple(Diagnosis(config, state_directory().root, steps.begin).findings())
+    shown = [
+        each
+        for each in found
+        if not problems or each.level in {FindingLevel.WARNING, FindingLevel.ERROR}
+    ]
     if output.is_text:
         _print(shown)
     else:
-        is_well = not of_level(found, Level.ERROR)
+        is_well = not of_level(found, FindingLevel.ERROR)
         data = {"ok": is_well, "findings": [each.as_data() for each in shown]}
         print_data(data, output)
-    failed = bool(of_level(found, Level.ERROR))
+    failed = bool(of_level(found, FindingLevel.ERROR))
     end(1 if failed else 0, verdict(found), is_output=output.is_text)
 
 
-def _print(findings: Iterable[Finding]) -> None:
+def _print(findings: Iterable[DiagnosisFinding]) -> None:
     screen = console()
     ordered = sorted(findings, key=lambda each: _place(each.where))
     for where, group in groupby(ordered, key=lambda each: each.where):

@@ -15,14 +15,14 @@ from orchestration.cli.screen.errors import end, print_error
 from orchestration.cli.screen.output import Format, Output, print_data
 from orchestration.cli.screen.progress_bar import ProgressBar
 from orchestration.cli.screen.text_table import Column, TextTable
-from orchestration.flows.clusters import read_config
 from orchestration.flows.intents import named_flows, signature
+from orchestration.flows.kafka_clients import read_config
 from orchestration.flows.older_settings import older_settings
 from orchestration.flows.plans import target_plans
 from replication.config.changes import fingerprint
 from replication.config.load import load_config
 from replication.errors import ClusterUnavailable
-from replication.planning.apply import Result, is_change
+from replication.planning.apply import ActionResult, is_change
 from replication.planning.execute import execute
 from replication.planning.explain import as_data, counted, explain_action
 from replication.planning.overview import overview
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from replication.planning.apply import Action, Outcome
+    from replication.planning.apply import Action, ActionOutcome
     from replication.planning.overview import FlowOverview
     from replication.planning.planner import Planner, TargetPlan
 
@@ -89,7 +89,7 @@ def apply(
     """
     silent: list[str] = []
     older: list[str] = []
-    done: list[tuple[str, Outcome]] = []
+    done: list[tuple[str, ActionOutcome]] = []
     for each, planner in _plans(file, flow, again=again):
         silent += each.problems
         older += _older(each, planner, file)
@@ -139,7 +139,7 @@ def _older(each: TargetPlan, planner: Planner, file: Path) -> tuple[str, ...]:
     return older_settings(flows, fingerprint(load_config(file)), planner.clients)
 
 
-def _outcomes(each: TargetPlan, planner: Planner) -> Iterator[Outcome]:
+def _outcomes(each: TargetPlan, planner: Planner) -> Iterator[ActionOutcome]:
     return execute(each, planner, signature())
 
 
@@ -228,7 +228,7 @@ def _verdict(
     return f"{counted(count, 'change')}; make them with: isthmus apply {file}{named_again(names)}"
 
 
-def _summary(done: Sequence[tuple[str, Outcome]], silent: Sequence[str]) -> str:
+def _summary(done: Sequence[tuple[str, ActionOutcome]], silent: Sequence[str]) -> str:
     """Return what became of all plans in a line."""
     changes = [outcome for _, outcome in done if is_change(outcome.action)]
     failed = [outcome.problem for outcome in changes if outcome.problem]
@@ -240,18 +240,18 @@ def _summary(done: Sequence[tuple[str, Outcome]], silent: Sequence[str]) -> str:
     return "; ".join([made, *rejected, *dict.fromkeys(silent)])
 
 
-def _outcome_line(outcome: Outcome) -> str:
+def _outcome_line(outcome: ActionOutcome) -> str:
     action = explain_action(outcome.action)
     match outcome.result:
-        case Result.SKIPPED:
+        case ActionResult.SKIPPED:
             return action
-        case Result.FAILED:
+        case ActionResult.FAILED:
             return f"{action}: FAILED: {outcome.problem}"
-        case Result.DONE:
+        case ActionResult.DONE:
             return f"{action}: done"
 
 
-def _outcome_data(outcome: Outcome) -> dict[str, Any]:
+def _outcome_data(outcome: ActionOutcome) -> dict[str, Any]:
     return {
         **as_data(outcome.action),
         "outcome": outcome.result,

@@ -15,7 +15,7 @@ from orchestration.cli.screen.console import console
 from orchestration.cli.screen.errors import end
 from orchestration.cli.screen.output import print_data
 from orchestration.cli.screen.text_table import Column, TextTable
-from orchestration.flows.clusters import read_config
+from orchestration.flows.kafka_clients import read_config
 from replication.naming.topology import drawn
 from replication.planning.live_topology import with_topics
 

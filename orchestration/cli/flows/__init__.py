@@ -4,7 +4,7 @@
 ``alert``: ``isthmus alert test``: posts a test alert to each channel, and says whether it arrived
 ``compare``: ``isthmus compare``: compares every record of the source with its copy on the target
 ``compare_remarks``: What ``isthmus compare`` says of a topic beside its differences: what is
-    missing, or told apart
+    missing or not counted
 ``compare_report``: Formats the result of ``isthmus compare`` as a table, a verdict and JSON
 ``flow_options``: The options that name flows, the same for all commands
 ``heartbeats``: ``isthmus heartbeats``: shows the age of each flow's newest heartbeat, on every

@@ -7,27 +7,29 @@ from typing import TYPE_CHECKING, Final
 import typer
 
 from orchestration.flows.intents import signature
-from orchestration.flows.observation.clock import now_ms
 from orchestration.flows.reachability import answering_flows
 from replication.client.cluster_ids import FlowClusters, require_clusters
+from replication.clock import now_ms
 from replication.errors import ConfigError
 from replication.state import ClusterIds, status_topic
 
 if TYPE_CHECKING:
-    from orchestration.flows.observation.clients import Clusters
+    from orchestration.flows.observation.clients import ClusterClients
     from replication.settings.config import Config
 
 ACCEPT: Final = "accept"
 
 
-def accept_clusters(config: Config, names: list[str] | None, clusters: Clusters) -> None:
+def accept_clusters(config: Config, names: list[str] | None, clusters: ClusterClients) -> None:
     """Accept the present clusters of the flows called ``names``; the driver follows in seconds.
 
     Raises ConfigError without a name, or where source and target are one cluster;
     ClusterUnavailable where one does not answer.
     """
     if not names:
-        raise ConfigError("accept needs the flow whose cluster was built anew: --flow 'A->B'")
+        raise ConfigError(
+            "accept needs the flow whose cluster was replaced by a new one: --flow 'A->B'"
+        )
     for flow in answering_flows(config, names):
         store = clusters.store(flow)
         source, target = clusters.source(flow).cluster_id(), store.cluster_id()

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import socket
-import time
 from pathlib import Path  # noqa: TC003 - Typer reads the annotations
 from typing import Annotated
 
 import typer
 
 from orchestration.alerts.alert import TEST, Alert, lines
-from orchestration.alerts.channels import Channel, channels
+from orchestration.alerts.channels import AlertChannel, channels
 from orchestration.alerts.runbooks import runbook
 from orchestration.cli.screen.errors import end
-from orchestration.flows.clusters import read_config
+from orchestration.flows.kafka_clients import read_config
+from replication.clock import now_ms
 from replication.errors import EnvironmentProblem
 from replication.planning.explain import counted
 
@@ -51,7 +51,7 @@ def test(
     end(0, f"it arrived at {counted(len(found), 'channel')}", is_output=True)
 
 
-def _arrives(channel: Channel, sent: Alert) -> bool:
+def _arrives(channel: AlertChannel, sent: Alert) -> bool:
     try:
         channel.send(sent)
     except EnvironmentProblem as error:
@@ -69,4 +69,4 @@ def _alert(flows: tuple[str, ...], base: str) -> Alert:
         flows=", ".join(flows),
         runbook=link,
     )
-    return Alert(TEST, "test", text, int(time.time() * 1000), flows=flows, runbook=link)
+    return Alert(TEST, "test", text, now_ms(), flows=flows, runbook=link)

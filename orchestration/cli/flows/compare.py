@@ -23,12 +23,12 @@ from orchestration.cli.screen.console import console
 from orchestration.cli.screen.errors import end
 from orchestration.cli.screen.output import Format, Output, print_data
 from orchestration.flows.comparison.comparison_verdict import (
-    Gone,
-    LateRow,
+    ComparisonReport,
+    ComparisonRow,
+    DeletedSourceTopic,
     NotFound,
-    Report,
-    Row,
     Transformed,
+    UncopiedRow,
 )
 from orchestration.flows.comparison.flow_comparison import FlowComparison
 from orchestration.flows.comparison.topic_comparison import Options
@@ -96,7 +96,7 @@ def compare(  # noqa: PLR0913 - the options of the command
     2: the comparison failed, because of the file, an option or a cluster.
     """
     try:
-        chosen = Chosen(
+        chosen = CompareOptions(
             tuple(flow or ()), _pattern(topics), isolation, foreign_ok=foreign_ok, wait_s=wait
         )
         report = _report(file, chosen)
@@ -111,7 +111,7 @@ def compare(  # noqa: PLR0913 - the options of the command
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class CompareOptions:
     """The options of the command."""
 
     flows: tuple[str, ...]
@@ -121,17 +121,20 @@ class Chosen:
     wait_s: float | None
 
 
-def _report(file: Path, chosen: Chosen) -> Report:
+def _report(file: Path, chosen: CompareOptions) -> ComparisonReport:
     config = load_config(file).config
-    rows: list[Row] = []
+    rows: list[ComparisonRow] = []
     not_found: list[NotFound] = []
-    late: list[LateRow] = []
-    gone: list[Gone] = []
+    uncopied: list[UncopiedRow] = []
+    deleted_topics: list[DeletedSourceTopic] = []
     transformed: list[Transformed] = []
     for flow in answering_flows(config, chosen.flows):
         options = Options(chosen.isolation or flow.copying.isolation, foreign_ok=chosen.foreign_ok)
         with FlowComparison(flow, config, chosen.topics, options) as comparison:
-            gone += [Gone(flow.name, flow.source, each) for each in comparison.gone()]
+            deleted_topics += [
+                DeletedSourceTopic(flow.name, flow.source, each)
+                for each in comparison.deleted_topics()
+            ]
             transformed += [Transformed(flow.name, each) for each in comparison.transformed]
             if not comparison.pairs and comparison.transformed:
                 continue
@@ -139,12 +142,14 @@ def _report(file: Path, chosen: Chosen) -> Report:
                 not_found.append(_nothing_of(flow, file, chosen))
                 continue
             if chosen.wait_s is not None:
-                late += _wait(comparison, chosen.wait_s)
+                uncopied += _wait(comparison, chosen.wait_s)
             rows += _compare(comparison)
-    return Report(rows, not_found, late, gone, chosen.foreign_ok, transformed)
+    return ComparisonReport(
+        rows, not_found, uncopied, deleted_topics, chosen.foreign_ok, transformed
+    )
 
 
-def _nothing_of(flow: Flow, file: Path, chosen: Chosen) -> NotFound:
+def _nothing_of(flow: Flow, file: Path, chosen: CompareOptions) -> NotFound:
     limit = "" if chosen.topics.pattern == _ALL else f" and --topics {chosen.topics.pattern}"
     why = (
         f"{flow.source} has no topic that matches the flow's patterns{limit}; list the selected "
@@ -153,7 +158,7 @@ def _nothing_of(flow: Flow, file: Path, chosen: Chosen) -> NotFound:
     return NotFound(flow.name, why, flow.name in chosen.flows)
 
 
-def _wait(comparison: FlowComparison, limit_s: float) -> list[LateRow]:
+def _wait(comparison: FlowComparison, limit_s: float) -> list[UncopiedRow]:
     """Wait until what the source holds now is copied; show how much is still to be."""
     name = comparison.flow.name
     with _progress() as progress:
@@ -165,23 +170,25 @@ def _wait(comparison: FlowComparison, limit_s: float) -> list[LateRow]:
             most = max(most, left)
             progress.update(bar, total=most, completed=most - left)
 
-        return [LateRow(name, each) for each in comparison.wait(limit_s, show)]
+        return [UncopiedRow(name, each) for each in comparison.wait(limit_s, show)]
 
 
-def _compare(comparison: FlowComparison) -> Iterator[Row]:
+def _compare(comparison: FlowComparison) -> Iterator[ComparisonRow]:
     flow = comparison.flow
-    beside = {pair.source: tuple(comparison.beside(pair)) for pair in comparison.pairs}
+    other_writers = {
+        pair.source: tuple(comparison.other_writers(pair)) for pair in comparison.pairs
+    }
     with _progress() as progress:
         work = comparison.plan()
         bar = progress.add_task(flow.name, total=sum(each.records for each in work))
         for each in work:
             progress.update(bar, description=f"{flow.name} {each.source}")
             result = comparison.compare(each, lambda n: progress.advance(bar, n))
-            yield Row(
+            yield ComparisonRow(
                 flow.name,
                 result,
                 (flow.source, flow.target),
-                beside[each.source.topic],
+                other_writers[each.source.topic],
                 comparison.positions.skipped(each.source),
             )
 
@@ -198,7 +205,7 @@ def _pattern(topics: str) -> re.Pattern[str]:
         raise ConfigError(f"--topics {topics!r} is not a regular expression: {error}") from error
 
 
-def _print(report: Report) -> None:
+def _print(report: ComparisonReport) -> None:
     screen = console()
     if report.rows:
         screen.print(table(report))

@@ -1,4 +1,4 @@
-"""What ``isthmus compare`` says of a topic beside its differences: what is missing, or told apart.
+"""What ``isthmus compare`` says of a topic beside its differences: what is missing or not counted.
 
 Pure. One remark covers all partitions of a topic of which the same is true.
 """
@@ -8,21 +8,21 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from replication.records.comparison_result import Apart
+from replication.records.comparison_result import NoCounterpart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from orchestration.flows.comparison.comparison_verdict import Row
+    from orchestration.flows.comparison.comparison_verdict import ComparisonRow
 
-    Group = Sequence[Row]
+    Group = Sequence[ComparisonRow]
     # What it is about; rows with the same key, unless that is false, get one remark; its text.
-    _Rule = tuple[str, Callable[[Row], object], Callable[[Group], str]]
+    _Rule = tuple[str, Callable[[ComparisonRow], object], Callable[[Group], str]]
 
 _SHOWN = 10  # partitions in a sentence
 
 
-class Remark(NamedTuple):
+class CompareRemark(NamedTuple):
     """A sentence about partitions of a topic; ``about`` names it for programs."""
 
     flow: str
@@ -39,13 +39,13 @@ class Remark(NamedTuple):
         return f"{self.source} -> {self.target}, {word} {shown}{more}: {self.text}"
 
 
-def topic_of(row: Row) -> tuple[str, str, str]:
+def topic_of(row: ComparisonRow) -> tuple[str, str, str]:
     """Return the flow, the topic and its name on the target."""
     work = row.result.work
     return row.flow, work.source.topic, work.target.topic
 
 
-def remarks(rows: Iterable[Row]) -> Iterator[Remark]:
+def remarks(rows: Iterable[ComparisonRow]) -> Iterator[CompareRemark]:
     """Yield the remarks of all topics, what is missing first."""
     for named, group in groupby(rows, topic_of):
         members = list(group)
@@ -54,7 +54,7 @@ def remarks(rows: Iterable[Row]) -> Iterator[Remark]:
             for same in dict.fromkeys(map(key, concerned)):
                 of = [each for each in concerned if key(each) == same]
                 parts = tuple(each.result.work.source.partition for each in of)
-                yield Remark(*named, about, parts, say(of))
+                yield CompareRemark(*named, about, parts, say(of))
 
 
 def _missing(rows: Group) -> _Rule:
@@ -85,8 +85,8 @@ def _say_halted(rows: Group) -> str:
 
 
 def _say_others(rows: Group, count: str) -> str:
-    beside = rows[0].beside
-    who = f"; {', '.join(beside)} may write to it, too" if beside else ""
+    other_writers = rows[0].other_writers
+    who = f"; {', '.join(other_writers)} may write to it, too" if other_writers else ""
     return f"{count} of other producers in the target topic left out{who}"
 
 
@@ -97,22 +97,22 @@ def _say_compacted(rows: Group) -> str:
     return f"compacted on {' and '.join(where)}: compared by key, the last record of each"
 
 
-def _sum(rows: Group, why: Apart) -> str:
-    count = sum(each.result.comparison.apart[why] for each in rows)
+def _sum(rows: Group, why: NoCounterpart) -> str:
+    count = sum(each.result.comparison.no_counterpart[why] for each in rows)
     return f"{count:,} record{'' if count == 1 else 's'}"
 
 
-def _apart(why: Apart, say: Callable[[Group, str], str], name: str = "") -> _Rule:
+def _no_counterpart(why: NoCounterpart, say: Callable[[Group, str], str], name: str = "") -> _Rule:
     """Return the rule for records that were set apart; ``say`` gets them and their count."""
     return (
         name or why,
-        lambda row: row.result.comparison.apart[why] > 0,
+        lambda row: row.result.comparison.no_counterpart[why] > 0,
         lambda rows: say(rows, _sum(rows, why)),
     )
 
 
-def _deleted(why: Apart, side: int) -> _Rule:
-    return _apart(
+def _deleted(why: NoCounterpart, side: int) -> _Rule:
+    return _no_counterpart(
         why,
         lambda rows, count: (
             f"{count} deleted on {rows[0].clusters[side]}, before its first offset (retention)"
@@ -120,8 +120,8 @@ def _deleted(why: Apart, side: int) -> _Rule:
     )
 
 
-def _replaced(why: Apart, side: int) -> _Rule:
-    return _apart(
+def _replaced(why: NoCounterpart, side: int) -> _Rule:
+    return _no_counterpart(
         why,
         lambda rows, count: (
             f"{count} replaced on {rows[0].clusters[side]} by a later one of their key"
@@ -137,16 +137,19 @@ _RULES: tuple[_Rule, ...] = (
         lambda row: row.result.work.on_source and row.result.work.copied.remark,
         lambda rows: rows[0].result.work.copied.remark,
     ),
-    _apart(
-        Apart.IN_FLIGHT,
+    _no_counterpart(
+        NoCounterpart.IN_FLIGHT,
         lambda _, count: f"{count} in flight: behind what the anchors say is copied",
     ),
-    _apart(Apart.BEFORE_START, lambda _, count: f"{count} before the offset where copying started"),
-    _deleted(Apart.DELETED_ON_SOURCE, 0),
-    _deleted(Apart.DELETED_ON_TARGET, 1),
-    _replaced(Apart.COMPACTED_ON_SOURCE, 0),
-    _replaced(Apart.COMPACTED_ON_TARGET, 1),
-    _apart(Apart.OF_OTHERS, _say_others, "merged"),
+    _no_counterpart(
+        NoCounterpart.BEFORE_START,
+        lambda _, count: f"{count} before the offset where copying started",
+    ),
+    _deleted(NoCounterpart.DELETED_ON_SOURCE, 0),
+    _deleted(NoCounterpart.DELETED_ON_TARGET, 1),
+    _replaced(NoCounterpart.COMPACTED_ON_SOURCE, 0),
+    _replaced(NoCounterpart.COMPACTED_ON_TARGET, 1),
+    _no_counterpart(NoCounterpart.OF_OTHERS, _say_others, "merged"),
     (
         "compacted",
         lambda row: bool(row.result.work.compacted) and not row.result.missing,

@@ -10,12 +10,12 @@ from orchestration.cli.screen.console import console
 from orchestration.cli.screen.errors import end
 from orchestration.cli.screen.output import Format, Output, print_data
 from orchestration.cli.screen.text_table import Column, TextTable
-from orchestration.flows.clusters import read_config
-from orchestration.flows.observation.clock import now_ms
+from orchestration.flows.kafka_clients import read_config
 from orchestration.flows.reachability import answering_flows
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.auth.client_config import to_librdkafka
-from replication.adapters.topics.internal_topics import InternalTopics
+from replication.adapters.topics.internal_topic_client import InternalTopicClient
+from replication.clock import now_ms
 from replication.mm2.heartbeats import Age, ages
 from replication.naming.policy import is_heartbeat, policy_for
 
@@ -53,7 +53,7 @@ def heartbeats(
 def _ages(flow: Flow, config: Config) -> list[Age]:
     client, policy = to_librdkafka(flow.clients.target_admin), policy_for(flow, config.clusters)
     admin = KafkaAdmin(client)
-    topics = InternalTopics(client, admin)
+    topics = InternalTopicClient(client, admin)
     names = [each for each in admin.topic_names() if is_heartbeat(policy, each)]
     return [
         age

@@ -8,10 +8,10 @@ import typer
 
 from orchestration.cli.flows.flow_options import All, Chosen, File, chosen_flows
 from orchestration.cli.screen.errors import print_error
-from orchestration.flows.clusters import KafkaClusters
 from orchestration.flows.intents import write_intent
+from orchestration.flows.kafka_clients import KafkaClusters
 from orchestration.flows.reachability import answering_flows
-from orchestration.services.home import home
+from orchestration.services.state_directory import state_directory
 from replication.adapters.followed_file import FollowedFile
 from replication.model import Desired
 
@@ -37,7 +37,10 @@ def stop(file: File, flow: Chosen = None, *, all_: All = False) -> None:
 def _write(
     file: Path, names: list[str] | None, desired: Desired, outcome: str, *, all_: bool
 ) -> None:
-    reading, clusters = FollowedFile(file, home().root, keeps=False).look(), KafkaClusters()
+    reading, clusters = (
+        FollowedFile(file, state_directory().root, keeps=False).look(),
+        KafkaClusters(),
+    )
     if reading.problem:  # what runs by it must stop all the same
         print_error(f"the settings in force are used, not those of the file: {reading.problem}")
     config = reading.config

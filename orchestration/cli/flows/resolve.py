@@ -13,12 +13,12 @@ from orchestration.cli.screen.console import console
 from orchestration.cli.screen.errors import end
 from orchestration.cli.screen.output import Format, Output, print_data
 from orchestration.cli.screen.text_table import Column, TextTable
-from orchestration.flows.clusters import KafkaClusters, read_config
 from orchestration.flows.intents import signature
+from orchestration.flows.kafka_clients import KafkaClusters, read_config
 from orchestration.flows.names import require_name
-from orchestration.flows.observation.clock import now_ms
 from orchestration.flows.observation.flow_reader import look_at
 from orchestration.flows.reachability import answering_flows
+from replication.clock import now_ms
 from replication.errors import ClusterUnavailable
 from replication.model import ABSENT, FlowState, PartitionState
 from replication.naming.name_changes import name_changes
@@ -38,7 +38,7 @@ from replication.supervision.partition_states import describe_loss
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from orchestration.flows.observation.clients import Clusters
+    from orchestration.flows.observation.clients import ClusterClients
     from orchestration.flows.observation.flow_look import FlowLook
     from replication.naming.name_changes import Changes
     from replication.settings.config import Config
@@ -56,7 +56,7 @@ def resolve(  # noqa: PLR0913 - the options of the command
         str | None,
         typer.Argument(
             help="How they continue: continue, reseed, skip or keep; or accept, for a flow whose "
-            "cluster was built anew. Default: list them."
+            "cluster was replaced by a new one. Default: list them."
         ),
     ] = None,
     *,
@@ -127,7 +127,7 @@ def losses(
 
 
 def _looks(
-    config: Config, names: Sequence[str] | None, clusters: Clusters
+    config: Config, names: Sequence[str] | None, clusters: ClusterClients
 ) -> Iterator[tuple[Flow, FlowLook]]:
     for flow in answering_flows(config, names, sources=False):
         look = look_at(flow, clusters)
@@ -175,7 +175,7 @@ def _name_questions(
     ]
 
 
-def _name_changes(config: Config, flow: Flow, look: FlowLook, clusters: Clusters) -> Changes:
+def _name_changes(config: Config, flow: Flow, look: FlowLook, clusters: ClusterClients) -> Changes:
     """Return the changed names of the topics that the flow has copied and that the source shows."""
     anchors = [each for each in look.seen.anchors if each.state not in _GONE]
     selector = TopicSelector.for_flow(flow, config.clusters)
@@ -187,7 +187,7 @@ def _name_changes(config: Config, flow: Flow, look: FlowLook, clusters: Clusters
 
 
 def _answer(
-    flows: Iterable[Flow], halted: Iterable[Question], choice: str, clusters: Clusters
+    flows: Iterable[Flow], halted: Iterable[Question], choice: str, clusters: ClusterClients
 ) -> list[Question]:
     """Write the answers down; return the questions that they do not fit."""
     halted = list(halted)

@@ -9,11 +9,11 @@ import typer
 from orchestration.cli.flows.flow_options import All, Chosen, File, chosen_flows
 from orchestration.cli.screen.console import console
 from orchestration.cli.screen.stage import stage
-from orchestration.flows.clusters import KafkaClusters, read_config
+from orchestration.flows.kafka_clients import KafkaClusters, read_config
 from orchestration.flows.reachability import answering_flows
 from orchestration.flows.restart import FlowRestart
-from orchestration.services.home import home
 from orchestration.services.launcher import Launcher
+from orchestration.services.state_directory import state_directory
 from replication.supervision.driver_supervision import applications
 
 
@@ -34,7 +34,7 @@ def restart(
     config, clusters, launcher = (
         read_config(file),
         KafkaClusters(),
-        Launcher(home(), file.absolute()),
+        Launcher(state_directory(), file.absolute()),
     )
     apps = {name: app for app in applications(config) for name in app.flows}
     chosen = chosen_flows(config, flow, all_=all_)

@@ -14,8 +14,8 @@ from orchestration.cli.screen.console import console
 from orchestration.cli.screen.errors import end
 from orchestration.cli.screen.output import Format, Output, print_data
 from orchestration.flows.status_view import FlowView, StatusView, as_data
-from orchestration.services.home import home
 from orchestration.services.launcher import Launcher
+from orchestration.services.state_directory import state_directory
 from replication.adapters.followed_file import FollowedFile
 from replication.planning.explain import counted
 
@@ -34,9 +34,9 @@ def status(
 
     Reads the state topics on the target clusters; neither Dagster nor a driver has to run.
     """
-    followed = FollowedFile(file, home().root, keeps=False)
+    followed = FollowedFile(file, state_directory().root, keeps=False)
     config = followed.look().config
-    view = StatusView(config, Launcher(home(), file.absolute()), file=followed)
+    view = StatusView(config, Launcher(state_directory(), file.absolute()), file=followed)
     if watch:
         follow(view)
     views = view.look()

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from orchestration.cli.screen.text_table import Column, TextTable
 from replication.durations import format_moment
-from replication.model import AS_WANTED, FlowState, PartitionState
+from replication.model import NEEDS_NO_ACTION, FlowState, PartitionState
 from replication.supervision.lag import FlowLag
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def render(views: tuple[FlowView, ...], note: str = "", lines: int | None = None
     below += [line for each in views if (line := _unknown_lag(each)) is not None]
     below += [_unread(each) for each in views if any(g.records for g in each.point.groups)]
     below += _files(views)
-    below += [_failed(view, task) for view in views for task in _duties(view) if not task.ok]
+    below += [_failed(view, task) for view in views for task in _tasks(view) if not task.ok]
     last = [Text(each, style="dim") for each in (_losses(views), _uptimes(views), note) if each]
     return Group(table, *map(_wrapped, [*below, *last]))
 
@@ -78,9 +78,9 @@ def _loss(point: RecoveryPoint) -> str:
 def _unread(view: FlowView) -> Text:
     """Return what a failover would lose of the records that groups had not read, the most first."""
     some = sorted((g for g in view.point.groups if g.records), key=lambda each: -each.records)
-    told = [f"{each.group} {each.records:,}" for each in some[:_MOST_GROUPS]]
+    groups = [f"{each.group} {each.records:,}" for each in some[:_MOST_GROUPS]]
     more = [f"and {len(some) - _MOST_GROUPS} more groups"] if some[_MOST_GROUPS:] else []
-    return _remark(view, f"RPO of groups, in records: {', '.join([*told, *more])}")
+    return _remark(view, f"RPO of groups, in records: {', '.join([*groups, *more])}")
 
 
 def _uptimes(views: tuple[FlowView, ...]) -> str:
@@ -96,7 +96,7 @@ def _add_flow(table: TextTable, view: FlowView, limit: int | None) -> None:
     shown = _fitting(view.topics, limit)
     for topic in shown:
         worst = topic.worst.state
-        style = "dim" if worst in AS_WANTED else "red"
+        style = "dim" if worst in NEEDS_NO_ACTION else "red"
         halted = Text("" if worst == PartitionState.RUNNING else worst, style)
         table.add(f"  {topic.topic}", *_topic(topic), halted)
     if hidden := len(view.topics) - len(shown):
@@ -107,7 +107,7 @@ def _fitting(topics: tuple[TopicView, ...], limit: int | None) -> list[TopicView
     """Return ``limit`` topics in their order: those with a halted partition first of all."""
     if limit is None or len(topics) <= limit:
         return list(topics)
-    urgent = sorted(topics, key=lambda each: each.worst.state in AS_WANTED)[:limit]
+    urgent = sorted(topics, key=lambda each: each.worst.state in NEEDS_NO_ACTION)[:limit]
     return [each for each in topics if each in urgent]
 
 
@@ -168,7 +168,7 @@ def _remark(view: FlowView, reason: str) -> Text:
     return Text(f"{view.name}: {reason}", style="dim")
 
 
-def _duties(view: FlowView) -> tuple[TaskReport, ...]:
+def _tasks(view: FlowView) -> tuple[TaskReport, ...]:
     return view.look.tasks if view.look else ()
 
 

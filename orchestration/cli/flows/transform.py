@@ -10,7 +10,7 @@ import typer
 from orchestration.cli.flows.flow_options import File, Named  # noqa: TC001 - Typer reads the annotations
 from orchestration.cli.screen.errors import end
 from orchestration.cli.screen.output import Format, Output, print_data
-from orchestration.flows.clusters import read_config
+from orchestration.flows.kafka_clients import read_config
 from orchestration.flows.transform_preview import preview
 from replication.errors import ConfigError
 
@@ -49,8 +49,10 @@ def transform(
     problems = sum(bool(each.problem) for each in found)
     kept = sum(bool(each.after) for each in found)
     written = sum(len(each.after) for each in found)
-    said = f"{len(found)} records: {kept} kept, {written} written, {problems} cannot be transformed"
-    end(1 if problems or not found else 0, said, is_output=output.is_text)
+    summary = (
+        f"{len(found)} records: {kept} kept, {written} written, {problems} cannot be transformed"
+    )
+    end(1 if problems or not found else 0, summary, is_output=output.is_text)
 
 
 def _flow(config: Config, names: list[str] | None) -> Flow:

@@ -15,20 +15,20 @@ from orchestration.cli.screen.console import console
 from orchestration.cli.screen.errors import end
 from orchestration.cli.screen.output import Format, Output, print_data
 from orchestration.flows.reachability import answering_flows
-from orchestration.services.home import home
+from orchestration.services.state_directory import state_directory
 from orchestration.verification.flow_verification import FlowVerification
 from orchestration.verification.outcome import EXIT_CANNOT
 from orchestration.verification.partition_plan import Selected
-from orchestration.verification.report import as_json, lines, sentence, speed_line
 from orchestration.verification.report_files import reports_directory, store_report
 from orchestration.verification.spark_process import SparkProcess
 from orchestration.verification.transform_process import TransformProcess
+from orchestration.verification.verification_report import as_json, lines, sentence, speed_line
 from replication.config.file.values import start
 from replication.config.load import load_config
 from replication.errors import ConfigError, ReplicationError
 
 if TYPE_CHECKING:
-    from orchestration.verification.outcome import Outcome
+    from orchestration.verification.outcome import VerificationOutcome
     from replication.settings.config import Config
     from replication.settings.flow_settings import Flow
 
@@ -72,7 +72,7 @@ def verify(  # noqa: PLR0913 - the options of the command
 
     Exit code 0: equal, or all that is copied was verified before.
     1: there is a difference.
-    2: it could not be told: nothing, or not all, could be compared, or the
+    2: no verdict: nothing, or not all, could be compared, or the
     command failed, because of the file, an option, a cluster or Spark.
     """
     try:
@@ -87,8 +87,8 @@ def verify(  # noqa: PLR0913 - the options of the command
     if not output.is_text:
         print_data([as_json(each) for each in found], output)
     code = max((each.verdict.exit_code for each in found), key=_SEVERITY.index)
-    said = "\n".join(f"{each.flow}: {sentence(each)}" for each in found)
-    end(code, said, is_output=output.is_text)
+    sentences = "\n".join(f"{each.flow}: {sentence(each)}" for each in found)
+    end(code, sentences, is_output=output.is_text)
 
 
 _SEVERITY = (0, 2, 1)  # a difference in one flow says more than that another could not be compared
@@ -96,7 +96,7 @@ _SEVERITY = (0, 2, 1)  # a difference in one flow says more than that another co
 
 def _verified(
     flow: Flow, config: Config, pattern: re.Pattern[str], selected: Selected, output: Output
-) -> Outcome:
+) -> VerificationOutcome:
     with _progress() as progress:
         bar = progress.add_task(flow.name, total=None)
 
@@ -115,7 +115,9 @@ def _verified(
         )
         found = run.run()
     settings = config.verification
-    page = store_report(found, reports_directory(settings, home()), settings.reports_kept)
+    page = store_report(
+        found, reports_directory(settings, state_directory()), settings.reports_kept
+    )
     if output.is_text:
         screen = console()
         for line in (*lines(found), speed_line(found), f"report: {page}"):

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from orchestration.backfill.backfill import EARLIEST, Backfill, wanted_history
+from orchestration.backfill.backfill import EARLIEST, Backfill, history_selection
+from orchestration.backfill.backfill_report import plan_data, plan_lines, plan_sentence
 from orchestration.backfill.file_backfill import FileBackfill
 from orchestration.backfill.file_plan import file_data, file_lines, file_sentence
-from orchestration.backfill.report import plan_data, plan_lines, plan_sentence
 from orchestration.cli.flows.flow_options import File, One  # noqa: TC001 - Typer reads them
 from orchestration.cli.local.batch import as_data, run_bar
 from orchestration.cli.screen.console import console
 from orchestration.cli.screen.errors import end
 from orchestration.cli.screen.output import Format, Output, print_data
-from orchestration.flows.clusters import read_config
+from orchestration.flows.kafka_clients import read_config
 from orchestration.flows.reachability import answering_flows
-from orchestration.services.home import home
+from orchestration.services.state_directory import state_directory
 from replication.adapters.local.java import java
 from replication.adapters.local.pyspark_home import pyspark_home
 from replication.config.backfill_file import Budget
@@ -26,7 +26,7 @@ from replication.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from orchestration.backfill.backfill import Wanted
+    from orchestration.backfill.backfill import HistorySelection
     from orchestration.backfill.file_plan import FilePart
 
 _ALL = ".*"
@@ -74,14 +74,16 @@ def backfill(  # noqa: PLR0913 - the options of the command
     says why.
     """
     config = read_config(file)
-    wanted = wanted_history(topics, begin)
+    selection = history_selection(topics, begin)
     (found,) = answering_flows(config, [flow])
     jobs = config.jobs
-    work = Backfill(found, config, home(), Budget(jobs.cores, jobs.memory_bytes, bytes_per_second))
+    work = Backfill(
+        found, config, state_directory(), Budget(jobs.cores, jobs.memory_bytes, bytes_per_second)
+    )
     if from_files is not None:
-        _append_files(FileBackfill(work, from_files), wanted, output, dry_run=dry_run)
+        _append_files(FileBackfill(work, from_files), selection, output, dry_run=dry_run)
         return
-    plan = work.plan(wanted)
+    plan = work.plan(selection)
     screen = console()
     if output.is_text:
         for line in plan_lines(plan):
@@ -102,9 +104,11 @@ def backfill(  # noqa: PLR0913 - the options of the command
     end(1 if result.problem else 0, result.sentence, is_output=output.is_text)
 
 
-def _append_files(work: FileBackfill, wanted: Wanted, output: Output, *, dry_run: bool) -> None:
+def _append_files(
+    work: FileBackfill, selection: HistorySelection, output: Output, *, dry_run: bool
+) -> None:
     """Carry out a backfill from files, and end the command."""
-    if wanted.begin != EARLIEST:
+    if selection.begin != EARLIEST:
         raise ConfigError("--from is of a backfill from the source: leave it out with --from-files")
     java()
     pyspark_home()
@@ -118,7 +122,7 @@ def _append_files(work: FileBackfill, wanted: Wanted, output: Output, *, dry_run
                 screen.print(line, markup=False, soft_wrap=True)
 
     with run_bar(work.backfill.flow.name) as show:
-        result = work.run(wanted.topics, planned, show, dry_run=dry_run)
+        result = work.run(selection.topics, planned, show, dry_run=dry_run)
     if not output.is_text:
         data = {"flow": work.backfill.flow.name, "plan": file_data(plan)}
         run = {"records": result.records, "seconds": result.seconds} if result else None

@@ -12,11 +12,11 @@ from orchestration.cli.screen.console import console
 from orchestration.cli.screen.errors import end
 from orchestration.cli.screen.output import Format, Output, print_data
 from orchestration.flows.batch_run import BatchRunner, RunOutcome, RunProgress
-from orchestration.flows.clusters import KafkaClusters, read_config
 from orchestration.flows.intents import named_flows
+from orchestration.flows.kafka_clients import KafkaClusters, read_config
 from orchestration.flows.reachability import answering_flows
-from orchestration.services.home import home
 from orchestration.services.launcher import Launcher
+from orchestration.services.state_directory import state_directory
 from replication.adapters.local.java import java
 from replication.adapters.local.pyspark_home import pyspark_home
 from replication.errors import ConfigError, ReplicationError
@@ -49,7 +49,7 @@ def batch(
     java()
     pyspark_home()
     apps = {name: app for app in applications(config) for name in app.flows}
-    launcher = Launcher(home(), file.absolute())
+    launcher = Launcher(state_directory(), file.absolute())
     flows = answering_flows(config, [each.name for each in chosen])
     found = [_run(each, apps[each.name], launcher) for each in flows]
     if not output.is_text:

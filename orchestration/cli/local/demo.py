@@ -18,10 +18,10 @@ from orchestration.cli.screen.console import console
 from orchestration.cli.screen.errors import end
 from orchestration.demo.demo_clusters import demo_of, fetch_kafka
 from orchestration.demo.scenarios import SCENARIOS, Scenario, scenario
-from orchestration.flows.clusters import read_config
+from orchestration.flows.kafka_clients import read_config
 from orchestration.flows.status_view import StatusView
-from orchestration.services.home import home, prepare
 from orchestration.services.local_session import Ending, require_stopped
+from orchestration.services.state_directory import prepare, state_directory
 from replication.adapters.local.java import java
 from replication.adapters.local.kafka_jars import DEFAULT_VERSION
 
@@ -38,7 +38,7 @@ def demo(
     """
     played = scenario(name)
     java()
-    where = home()
+    where = state_directory()
     prepare(where)
     require_stopped(where)
     staged = demo_of(where.root, played)

@@ -12,7 +12,7 @@ from orchestration.cli.screen.output import Format, Output, print_data
 from orchestration.cli.screen.stage import stage
 from orchestration.cli.screen.text_table import Column, TextTable
 from orchestration.demo.local_logins import connection_lines, grant_needed
-from orchestration.services.home import home, prepare
+from orchestration.services.state_directory import prepare, state_directory
 from replication.adapters.local.files import write_whole
 from replication.adapters.local.kafka_jars import DEFAULT_VERSION, kafka_jars
 from replication.adapters.local.local_kafka import LocalCluster
@@ -62,7 +62,7 @@ def up(
     Clusters that were started before keep their data and addresses. With --security they have
     authorizers; Isthmus' user may do what `isthmus acls needed` prints, and no more.
     """
-    prepare(home())
+    prepare(state_directory())
     screen = console(stderr=True)
     chosen = [_cluster(name, brokers, version, security) for name in _names(clusters)]
     with stage(screen, f"looking for Kafka {version} (the first start downloads it)"):
@@ -72,7 +72,7 @@ def up(
         _start(chosen)
     typer.echo("".join(f"{each.name}: {each.bootstrap_servers}\n" for each in chosen), nl=False)
     if len(chosen) > 1:
-        file = write_config(chosen, home().root / "dev.properties")
+        file = write_config(chosen, state_directory().root / "dev.properties")
         grant_needed(chosen, file)
         typer.echo(f"configuration: {file}")
     if security is not None:
@@ -128,7 +128,7 @@ def write_config(chosen: Sequence[LocalCluster], file: Path) -> Path:
 
 
 def _directory() -> Path:
-    return home().root / "clusters"
+    return state_directory().root / "clusters"
 
 
 def _names(count: int) -> list[str]:

@@ -11,9 +11,9 @@ from rich.live import Live
 
 from orchestration.cli.flows.table import duration, render
 from orchestration.cli.screen.pipes import drop_unread
-from orchestration.cli.screen.stage import Stage, stage
-from orchestration.flows.observation.clock import now_ms
-from orchestration.services.home import home
+from orchestration.cli.screen.stage import StageOutcome, stage
+from orchestration.services.state_directory import state_directory
+from replication.clock import now_ms
 from replication.errors import EnvironmentProblem
 from replication.model import FlowState
 from replication.supervision.lag import FlowLag
@@ -84,7 +84,7 @@ class Show:
             self.console.print(f"copying since {elapsed:.0f} s after the start", style="dim")
         return views
 
-    def _note_end(self, now: Stage) -> None:
+    def _note_end(self, now: StageOutcome) -> None:
         if self.ending:
             now.outcome = "interrupted"
 
@@ -132,7 +132,7 @@ class _Start:
         now_s = time.monotonic()
         waited_s = now_s - self.since_s
         reason = "; ".join(f"{each.name}: {_waits_for(each, self.since_ms)}" for each in waiting)
-        logs = home().root / "apps"
+        logs = state_directory().root / "apps"
         if self.limit_s is not None and waited_s > self.limit_s:
             raise EnvironmentProblem(
                 f"the flows did not start within {self.limit_s:.0f} s: {reason}; logs: {logs}"

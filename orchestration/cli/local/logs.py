@@ -11,10 +11,10 @@ import typer
 
 from orchestration.cli.flows.flow_options import File, Named  # noqa: TC001 - Typer reads the annotations
 from orchestration.cli.screen.errors import end
-from orchestration.flows.clusters import read_config
 from orchestration.flows.intents import named_flows
-from orchestration.services.home import home
+from orchestration.flows.kafka_clients import read_config
 from orchestration.services.keeper import NAMES
+from orchestration.services.state_directory import state_directory
 from replication.supervision.driver_supervision import applications
 
 if TYPE_CHECKING:
@@ -74,21 +74,23 @@ def logs(
     With several logs each line begins with the name of its own. Exit code 1: there is no log here.
     """
     config = read_config(file)
-    wanted = {each.name for each in named_flows(config, flow)}
+    names = {each.name for each in named_flows(config, flow)}
     found = [
         Log(
             app.name,
-            home().app(app.name) / "driver.log",
-            tuple(each for each in app.flows if each not in wanted),
+            state_directory().app(app.name) / "driver.log",
+            tuple(each for each in app.flows if each not in names),
         )
         for app in applications(config)
-        if wanted & set(app.flows)
+        if names & set(app.flows)
     ]
     if dagster:
-        found += [Log(name, home().logs / f"{name}.log") for name in (*NAMES, "keeper")]
+        found += [Log(name, state_directory().logs / f"{name}.log") for name in (*NAMES, "keeper")]
     if not follow and not any(each.path.exists() for each in found):
         end(
-            1, f"no log in {home().root}: did these flows run on this machine, from this directory?"
+            1,
+            f"no log in {state_directory().root}: "
+            "did these flows run on this machine, from this directory?",
         )
     for each in found:
         _print(each, each.last(lines), several=len(found) > 1)

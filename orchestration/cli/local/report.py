@@ -11,16 +11,16 @@ from rich.progress import track
 
 from orchestration.cli.flows.flow_options import File  # noqa: TC001 - Typer reads the annotations
 from orchestration.cli.screen.console import console
-from orchestration.flows.clusters import KafkaClusters, read_config
-from orchestration.flows.observation.clock import now_ms
+from orchestration.flows.kafka_clients import KafkaClusters, read_config
 from orchestration.flows.reachability import answering_flows
 from orchestration.flows.status_view import StatusView
 from orchestration.report.event_log import open_history, stored_samples
-from orchestration.report.flow_history import FlowHistory
+from orchestration.report.flow_history import FlowSeries
 from orchestration.report.over_time import SAMPLE_MS, over_time
 from orchestration.report.page import page
-from orchestration.services.home import home
 from orchestration.services.launcher import Launcher
+from orchestration.services.state_directory import state_directory
+from replication.clock import now_ms
 from replication.durations import parse_duration
 from replication.errors import EnvironmentProblem
 from replication.state import Drill, status_topic
@@ -28,8 +28,8 @@ from replication.state import Drill, status_topic
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from orchestration.flows.observation.clients import Clusters
-    from orchestration.services.home import Home
+    from orchestration.flows.observation.clients import ClusterClients
+    from orchestration.services.state_directory import StateDirectory
     from replication.settings.flow_settings import Flow
 
 _PAGE = Path("isthmus-report.html")
@@ -59,10 +59,10 @@ def report(
     config, clusters = read_config(file), KafkaClusters()
     flows = answering_flows(config, None, sources=False)
     histories = {
-        each.name: FlowHistory(each.name, each.lag_sla.total_seconds(), _drills(each, clusters))
+        each.name: FlowSeries(each.name, each.lag_sla.total_seconds(), _drills(each, clusters))
         for each in flows
     }
-    view = StatusView(config, Launcher(home(), file.absolute()))
+    view = StatusView(config, Launcher(state_directory(), file.absolute()))
     screen = console(stderr=True)
     for n in track(range(seconds), "looking", console=screen, disable=not screen.is_terminal):
         at_ms = now_ms()
@@ -71,7 +71,7 @@ def report(
         if n < seconds - 1:
             time.sleep(1)
     if back_ms:
-        _add_past(histories, home(), since, back_ms)
+        _add_past(histories, state_directory(), since, back_ms)
     try:
         page_file.write_text(page(list(histories.values()), now_ms()))
     except OSError as error:
@@ -86,7 +86,9 @@ def _span_ms(text: str) -> int:
         raise typer.BadParameter(str(error), param_hint="--since") from None
 
 
-def _add_past(histories: Mapping[str, FlowHistory], where: Home, span: str, back_ms: int) -> None:
+def _add_past(
+    histories: Mapping[str, FlowSeries], where: StateDirectory, span: str, back_ms: int
+) -> None:
     history = open_history(where)
     if history is None:
         typer.echo(f"Dagster has no history in {where.dagster}: the page shows the looks alone")
@@ -100,6 +102,6 @@ def _add_past(histories: Mapping[str, FlowHistory], where: Home, span: str, back
             each.past = over_time(stored, title, until_ms - back_ms, until_ms)
 
 
-def _drills(flow: Flow, clusters: Clusters) -> tuple[Drill, ...]:
+def _drills(flow: Flow, clusters: ClusterClients) -> tuple[Drill, ...]:
     records = clusters.store(flow).read(status_topic(flow.source)).values()
     return tuple(each for each in records if isinstance(each, Drill) and each.flow == flow.name)

@@ -14,12 +14,12 @@ from orchestration.cli.screen.console import console
 from orchestration.cli.screen.errors import end
 from orchestration.demo.demo_clusters import demo_of
 from orchestration.demo.scenarios import SCENARIOS
-from orchestration.flows.clusters import read_config
+from orchestration.flows.kafka_clients import read_config
 from orchestration.flows.status_view import StatusView
-from orchestration.services.home import home
 from orchestration.services.launcher import Launcher
 from orchestration.services.local_ports import HOST
-from orchestration.services.local_session import Ending, Session
+from orchestration.services.local_session import Ending, LocalSession
+from orchestration.services.state_directory import state_directory
 from replication.adapters.followed_file import FollowedFile
 from replication.adapters.local.java import java
 from replication.adapters.local.pyspark_home import pyspark_home
@@ -72,7 +72,7 @@ def run(  # noqa: PLR0913 - its options
     session = build_session(config, file, host=host, port=port, ui=not no_ui)
     with Ending() as ending:
         show = Show(console(), ending)
-        followed = FollowedFile(file, home().root, keeps=False)
+        followed = FollowedFile(file, state_directory().root, keeps=False)
         view = StatusView(config, session.launcher, file=followed)
         problem = operate(session, view, show, seconds, detach=detach)
     end(1 if problem else 0, problem)
@@ -91,21 +91,28 @@ def down() -> None:
 
     Paused and stopped flows stay so at the next start.
     """
-    where = home()
+    where = state_directory()
     for each in SCENARIOS.values():
         demo_of(where.root, each).stop()
     names = [each.name for each in (where.root / "apps").glob("*")]
-    Session(Launcher(where, Path()), tuple(Application(n, n, ()) for n in names)).stop()
+    LocalSession(Launcher(where, Path()), tuple(Application(n, n, ()) for n in names)).stop()
 
 
 def build_session(
     config: Config, file: Path, *, host: str = HOST, port: int | None, ui: bool
-) -> Session:
-    return Session(Launcher(home(), file.absolute()), applications(config), port, ui, host)
+) -> LocalSession:
+    return LocalSession(
+        Launcher(state_directory(), file.absolute()), applications(config), port, ui, host
+    )
 
 
 def operate(
-    session: Session, view: StatusView, show: Show, seconds: float | None, *, detach: bool = False
+    session: LocalSession,
+    view: StatusView,
+    show: Show,
+    seconds: float | None,
+    *,
+    detach: bool = False,
 ) -> str:
     """Start the session, show it until ``ending`` or for ``seconds``, and stop it.
 

@@ -19,15 +19,15 @@ from orchestration.demo.hybrid_round import NAME as HYBRID
 from orchestration.demo.hybrid_round import HybridRound
 from orchestration.demo.scenarios import SCENARIOS, scenario
 from orchestration.demo.smoke import Smoke
-from orchestration.services.home import home, prepare
 from orchestration.services.local_session import Ending
+from orchestration.services.state_directory import prepare, state_directory
 from replication.adapters.local.files import make_private
 from replication.adapters.local.java import java
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from orchestration.demo.smoke_verdict import Verdict
+    from orchestration.demo.smoke_verdict import SmokeVerdict
 
 
 _KINDS: dict[str, type[Smoke]] = {NAME: FailoverRound, HYBRID: HybridRound}
@@ -52,7 +52,7 @@ def smoke(
     """
     played = PLAYED if name == NAME else scenario(name)
     java()
-    where = home()
+    where = state_directory()
     prepare(where)
     root = where.root / f"smoke-{int(time.time())}"
     make_private(root)
@@ -80,8 +80,8 @@ def smoke(
             typer.echo(problem)
         good = found.right and not proof.problems
         end(0 if good else 1, _round_sentence(proof, found), is_output=True)
-    said = _result(proof, found) if name == HYBRID else _sentence(proof, found)
-    end(0 if found.right else 1, said, is_output=True)
+    sentence = _result(proof, found) if name == HYBRID else _sentence(proof, found)
+    end(0 if found.right else 1, sentence, is_output=True)
 
 
 def _stages(proof: Smoke) -> Iterator[tuple[str, Callable[[], None]]]:
@@ -101,7 +101,7 @@ def _stages(proof: Smoke) -> Iterator[tuple[str, Callable[[], None]]]:
     yield "copying the rest", proof.drain
 
 
-def _counts(proof: Smoke, found: Verdict) -> list[str]:
+def _counts(proof: Smoke, found: SmokeVerdict) -> list[str]:
     parts = [
         f"{found.records} records",
         f"{found.lost + found.missing} lost",
@@ -113,18 +113,18 @@ def _counts(proof: Smoke, found: Verdict) -> list[str]:
     return parts
 
 
-def _result(proof: Smoke, found: Verdict) -> str:
+def _result(proof: Smoke, found: SmokeVerdict) -> str:
     return f"smoke: {', '.join(_counts(proof, found))}"
 
 
-def _sentence(proof: Smoke, found: Verdict) -> str:
+def _sentence(proof: Smoke, found: SmokeVerdict) -> str:
     return f"{_result(proof, found)}, driver back after {proof.back_s:.1f} s"
 
 
-def _round_sentence(proof: FailoverRound, found: Verdict) -> str:
+def _round_sentence(proof: FailoverRound, found: SmokeVerdict) -> str:
     missing = proof.returned.records if proof.returned else 0
-    said = "not " if proof.problems else ""
+    sentence = "not " if proof.problems else ""
     return (
         f"smoke: failover {', '.join(_counts(proof, found))}, RTO {proof.rto_s:.1f} s, "
-        f"RPO {missing} records {said}as announced"
+        f"RPO {missing} records {sentence}as announced"
     )

@@ -22,9 +22,9 @@ from orchestration.cli.screen.console import console
 from orchestration.cli.screen.errors import end
 from orchestration.cli.screen.output import Format, Output, print_data
 from orchestration.cli.screen.text_table import Column, TextTable
-from orchestration.flows.clusters import read_config
 from orchestration.flows.group_rows import as_csv, desired_by, differences, rows_of
 from orchestration.flows.intents import find_flow, named_flows
+from orchestration.flows.kafka_clients import read_config
 from orchestration.flows.names import require_name
 from orchestration.flows.reachability import answering_flows
 from orchestration.flows.target_offsets import existing, left_of
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from orchestration.flows.group_rows import Difference
+    from orchestration.flows.group_rows import GroupOffsetDifference
     from replication.adapters.offset_reader import OffsetReader
     from replication.offsets.groups.consumer_groups import GroupAction, LeaveOffset
     from replication.offsets.groups.group_sync import GroupSync
@@ -83,8 +83,8 @@ def diff(
     else:
         console().print(_table(found) if found else _NONE)
     if changes := sum(each.action == "set" for each in found):
-        remedy = f"set them with: isthmus offsets sync {file}{as_options(config, flow)}"
-        end(2, f"{counted(changes, 'offset')} would change; {remedy}")
+        to_do = f"set them with: isthmus offsets sync {file}{as_options(config, flow)}"
+        end(2, f"{counted(changes, 'offset')} would change; {to_do}")
 
 
 def pending_groups(config: Config, names: Sequence[str] | None) -> dict[str, list[str]]:
@@ -105,7 +105,7 @@ def _require_all(work: GroupSync, flow: Flow) -> None:
             raise ClusterUnavailable(f"{flow.name}: some groups were left out: {reason}")
 
 
-def _differences(flow: Flow, config: Config) -> list[Difference]:
+def _differences(flow: Flow, config: Config) -> list[GroupOffsetDifference]:
     with _opened(flow, config) as (sync, reader):
         found = sync.plan()
         _require_all(sync, flow)
@@ -121,7 +121,7 @@ def _differences(flow: Flow, config: Config) -> list[Difference]:
         return differences(found, dict(now), ends)
 
 
-def _table(found: Sequence[Difference]) -> TextTable:
+def _table(found: Sequence[GroupOffsetDifference]) -> TextTable:
     headers = ("source", "lag", "target", "new offset", "new lag")
     columns = [
         Column("group"),

@@ -9,7 +9,7 @@ import typer
 
 from orchestration.cli.flows.flow_options import All, Changed, flows_for
 from orchestration.cli.screen.errors import end
-from orchestration.flows.clusters import KafkaClusters, read_config
+from orchestration.flows.kafka_clients import KafkaClusters, read_config
 from orchestration.flows.reachability import answering_flows
 from orchestration.handover.handover import (
     examine_flow,

@@ -10,7 +10,7 @@ from orchestration.cli.flows.flow_options import File, One  # noqa: TC001 - Type
 from orchestration.cli.positions import group_offsets
 from orchestration.cli.screen.errors import end
 from orchestration.cli.screen.output import Format, Output, print_data
-from orchestration.flows.clusters import read_config
+from orchestration.flows.kafka_clients import read_config
 from orchestration.flows.names import require_name
 from orchestration.flows.reachability import answering_flows
 from replication.errors import ClusterUnavailable, ConfigError

@@ -11,17 +11,17 @@ from orchestration.cli.recovery.procedure_output import progress, show_plan
 from orchestration.cli.screen.errors import end
 from orchestration.cli.screen.output import Format, Output, print_data
 from orchestration.drill.drill import opened_drill
-from orchestration.flows.clusters import KafkaClusters, read_config
+from orchestration.flows.kafka_clients import KafkaClusters, read_config
 from orchestration.flows.reachability import answering_flows
 from orchestration.recovery.target_cluster import require_target
-from orchestration.services.home import home
 from orchestration.services.launcher import Launcher
+from orchestration.services.state_directory import state_directory
 from replication.adapters.local.java import java
 from replication.adapters.local.processes import interrupt_once
 from replication.recovery.drill import DrillOptions
 
 if TYPE_CHECKING:
-    from orchestration.drill.report import DrillReport
+    from orchestration.drill.drill_report import DrillReport
 
 _DEFAULT = DrillOptions()
 
@@ -57,8 +57,8 @@ def drill(  # noqa: PLR0913 - one parameter per option
     found: list[DrillReport] = []
     chosen = flows_for(config, flow, all_=all_, changes=not dry_run)
     for each in answering_flows(config, chosen):
-        require_target(each, config, KafkaClusters(), Launcher(home(), file.absolute()))
-        with opened_drill(each, config, home(), say, options) as work:
+        require_target(each, config, KafkaClusters(), Launcher(state_directory(), file.absolute()))
+        with opened_drill(each, config, state_directory(), say, options) as work:
             work.refuse_in_need()
             if output.is_text:
                 show_plan(f"drill of {each.name}", work.steps())

@@ -14,12 +14,12 @@ from orchestration.cli.screen.errors import end
 from orchestration.cli.screen.output import Format, Output
 from orchestration.failback.failback import Failback
 from orchestration.failback.tail_export import new_export_folder
-from orchestration.flows.clusters import KafkaClusters, read_config
+from orchestration.flows.kafka_clients import KafkaClusters, read_config
 from orchestration.flows.reachability import answering_flows
 from orchestration.recovery.flow_operation import opened
 from orchestration.recovery.target_cluster import require_target
-from orchestration.services.home import home
 from orchestration.services.launcher import Launcher
+from orchestration.services.state_directory import state_directory
 from replication.errors import ConfigError
 from replication.recovery.failback import FailbackOptions, TailChoice
 from replication.recovery.switchover import SwitchoverOptions
@@ -103,9 +103,9 @@ def failback(  # noqa: PLR0913 - one parameter per option
     config = read_config(file)
     (found,) = answering_flows(config, [flow])
     clusters = KafkaClusters()
-    require_target(found, config, clusters, Launcher(home(), file.absolute()))
+    require_target(found, config, clusters, Launcher(state_directory(), file.absolute()))
     moves = SwitchoverOptions(timeout, quiet, deny_writes)
-    folder = export.absolute() if export else new_export_folder(home().root, found.name)
+    folder = export.absolute() if export else new_export_folder(state_directory().root, found.name)
     with opened(Failback, found, config, clusters, progress(output)) as work:
         agreed = frozenset(delete or ())
         work.options = FailbackOptions(tail, str(folder), moves, both_sides, agreed)
@@ -143,7 +143,7 @@ def _agree(topics: list[str], source: str, *, may_ask: bool) -> None:
     options = " ".join(f"--delete {each}" for each in topics)
     if not may_ask:
         raise ConfigError(f"--tail truncate deletes topics on {source}; if it may: {options}")
-    wanted = " ".join(topics)
-    typed = typer.prompt(f"To delete these topics on {source}, type their names ({wanted})")
+    pattern = " ".join(topics)
+    typed = typer.prompt(f"To delete these topics on {source}, type their names ({pattern})")
     if sorted(typed.replace(",", " ").split()) != sorted(topics):
         end(1, "the names differ; nothing was changed")

@@ -9,17 +9,17 @@ import typer
 from orchestration.cli.flows.flow_options import File, One  # noqa: TC001 - Typer reads the annotations
 from orchestration.cli.recovery.procedure_output import print_result, progress, show_plan
 from orchestration.cli.screen.output import Format, Output
-from orchestration.flows.clusters import KafkaClusters, read_config
 from orchestration.flows.intents import find_flow
+from orchestration.flows.kafka_clients import KafkaClusters, read_config
 from orchestration.flows.reachability import Answers
 from orchestration.recovery.failover import Failover
 from orchestration.recovery.flow_operation import opened
 from orchestration.recovery.target_cluster import require_target
-from orchestration.services.home import home
 from orchestration.services.launcher import Launcher
+from orchestration.services.state_directory import state_directory
 
 if TYPE_CHECKING:
-    from orchestration.recovery.report import FailoverReport
+    from orchestration.recovery.failover_report import FailoverReport
 
 
 def failover(  # noqa: PLR0913 - one parameter per option
@@ -48,7 +48,7 @@ def failover(  # noqa: PLR0913 - one parameter per option
     reachable = Answers([found]).ask()
     reachable.require(found.target)
     clusters = KafkaClusters(reachable.require)
-    require_target(found, config, clusters, Launcher(home(), file.absolute()))
+    require_target(found, config, clusters, Launcher(state_directory(), file.absolute()))
     with opened(Failover, found, config, clusters, progress(output)) as work:
         if undo:
             typer.echo(work.undo(), err=not output.is_text)

@@ -12,9 +12,9 @@ from orchestration.cli.screen.output import Output, print_data
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from orchestration.failback.report import FailbackReport
-    from orchestration.recovery.report import FailoverReport
-    from orchestration.switchover.report import SwitchoverReport
+    from orchestration.failback.failback_report import FailbackReport
+    from orchestration.recovery.failover_report import FailoverReport
+    from orchestration.switchover.switchover_report import SwitchoverReport
     from replication.recovery.procedure import StepPlan
 
 

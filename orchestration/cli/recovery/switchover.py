@@ -10,12 +10,12 @@ from orchestration.cli.flows.flow_options import File, One  # noqa: TC001 - Type
 from orchestration.cli.recovery.procedure_output import print_result, progress, show_plan
 from orchestration.cli.screen.errors import end
 from orchestration.cli.screen.output import Format, Output
-from orchestration.flows.clusters import KafkaClusters, read_config
+from orchestration.flows.kafka_clients import KafkaClusters, read_config
 from orchestration.flows.reachability import answering_flows
 from orchestration.recovery.flow_operation import opened
 from orchestration.recovery.target_cluster import require_target
-from orchestration.services.home import home
 from orchestration.services.launcher import Launcher
+from orchestration.services.state_directory import state_directory
 from orchestration.switchover.switchover import Switchover
 from replication.recovery.switchover import SwitchoverOptions
 
@@ -53,7 +53,7 @@ def switchover(  # noqa: PLR0913 - one parameter per option
     ] = _DEFAULT.tail,
     dry_run: Annotated[
         bool,
-        typer.Option("--dry-run", help="Show the steps and what stands against it; no change."),
+        typer.Option("--dry-run", help="Show the steps and what prevents it; no change."),
     ] = False,
     undo: Annotated[
         bool,
@@ -75,7 +75,7 @@ def switchover(  # noqa: PLR0913 - one parameter per option
     config = read_config(file)
     (found,) = answering_flows(config, [flow])
     clusters = KafkaClusters()
-    require_target(found, config, clusters, Launcher(home(), file.absolute()))
+    require_target(found, config, clusters, Launcher(state_directory(), file.absolute()))
     with opened(Switchover, found, config, clusters, progress(output)) as work:
         work.options = options
         if undo:

@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class Stage:
+class StageOutcome:
     """The outcome of a stage; the code within it may set another than ``ok``."""
 
     outcome: str = "ok"
 
 
 @contextmanager
-def stage(console: Console, doing: str) -> Iterator[Stage]:
+def stage(console: Console, doing: str) -> Iterator[StageOutcome]:
     """Show ``doing`` while the block runs, then how it ended.
 
     A terminal shows a spinner and the seconds meanwhile; without one there is a line at the
     beginning and another at the end.
     """
-    current, since = Stage(), time.monotonic()
+    current, since = StageOutcome(), time.monotonic()
     try:
         if console.is_terminal:
             with _spinner(console) as progress:

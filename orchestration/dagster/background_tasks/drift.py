@@ -48,7 +48,7 @@ class Pending:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class DriftVerdict:
     """Whether a copy is in sync; ``runs``: a run is to make the changes."""
 
     passed: bool
@@ -56,7 +56,7 @@ class Verdict:
     runs: bool = False
 
 
-def decide(pending: Pending, before: str | None) -> Verdict | None:
+def decide(pending: Pending, before: str | None) -> DriftVerdict | None:
     """Return the verdict of a tick; ``before``: the changes that the last one asked a run for.
 
     None: nothing is known, so nothing is said.
@@ -64,13 +64,13 @@ def decide(pending: Pending, before: str | None) -> Verdict | None:
     if pending.silence:
         return None
     if not pending.changes:
-        return Verdict(passed=True, reason="nothing to change")
+        return DriftVerdict(passed=True, reason="nothing to change")
     count = f"{len(pending.changes)} changes"
     if pending.text == before:
-        return Verdict(
+        return DriftVerdict(
             passed=False, reason=f"{count} that a run did not make: {pending.text}", runs=True
         )
-    return Verdict(passed=True, reason=f"a run makes {count}: {pending.text}", runs=True)
+    return DriftVerdict(passed=True, reason=f"a run makes {count}: {pending.text}", runs=True)
 
 
 def sync_tick(
@@ -122,11 +122,13 @@ def _last(instance: dg.DagsterInstance, key: dg.AssetCheckKey) -> _Last:
 
 
 def _report(
-    instance: dg.DagsterInstance, key: dg.AssetCheckKey, verdict: Verdict, found: Pending
+    instance: dg.DagsterInstance, key: dg.AssetCheckKey, verdict: DriftVerdict, found: Pending
 ) -> None:
     if not verdict.runs:  # else the run materializes the asset
-        said = {"summary": verdict.reason, "by": "a plan of the schedule"}
-        instance.report_runless_asset_event(dg.AssetMaterialization(key.asset_key, metadata=said))
+        metadata = {"summary": verdict.reason, "by": "a plan of the schedule"}
+        instance.report_runless_asset_event(
+            dg.AssetMaterialization(key.asset_key, metadata=metadata)
+        )
     instance.report_runless_asset_event(
         dg.AssetCheckEvaluation(
             key.asset_key,

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
-from orchestration.dagster.background_tasks.task_assets import FlowTask, Report, task_key
+from orchestration.dagster.background_tasks.task_assets import FlowTask, TaskRunReport, task_key
 from orchestration.dagster.resources import IsthmusResource  # noqa: TC001 - Dagster reads the annotations
-from orchestration.flows.observation.clock import now_ms
+from replication.clock import now_ms
 from replication.offsets.groups.consumer_groups import CommitGroup, explain_group
 from replication.offsets.groups.sync_round import summary
 from replication.state import TaskReport, status_topic
@@ -40,7 +40,7 @@ def group_task(flow: Flow) -> FlowTask:
     )
 
 
-def sync_groups(config: Config, flow: Flow, clients: Clients) -> Report:  # noqa: ARG001 - as all tasks
+def sync_groups(config: Config, flow: Flow, clients: Clients) -> TaskRunReport:  # noqa: ARG001 - as all tasks
     """Sync once, as the driver does. Raises ReplicationError."""
     from replication.adapters.group_syncs import opened_sync  # noqa: PLC0415 - on first use
 
@@ -49,12 +49,12 @@ def sync_groups(config: Config, flow: Flow, clients: Clients) -> Report:  # noqa
         return report(found, dict(sync.target.commit(found.commits)))
 
 
-def report(found: SyncRound, refused: dict[str, str]) -> Report:
+def report(found: SyncRound, refused: dict[str, str]) -> TaskRunReport:
     """Return the report of a sync: its plan, the outcome of each action, and figures."""
     failures = [f"group {group}: {reason}" for group, reason in refused.items()]
     failures += [f"some groups were skipped: {found.unread}"] if found.unread else []
     groups = len({each.group for each in found.translated})
-    return Report(
+    return TaskRunReport(
         summary(found, refused, groups),
         tuple(_rows(found, refused)),
         tuple(failures),

@@ -26,7 +26,7 @@ TABLE_ROWS = 200  # more belong into `isthmus plan`; every row is an event in Da
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class TaskRunReport:
     """The report of a task. ``rows`` form a table; the run fails when there is a ``failure``."""
 
     summary: str
@@ -42,8 +42,8 @@ class FlowTask:
     name: str
     description: str
     every: timedelta
-    do: Callable[[Config, Flow, Clients], Report]  # raises ReplicationError
-    # Plans: returns the changes that ``do`` would make, and makes none. None: it cannot be told.
+    do: Callable[[Config, Flow, Clients], TaskRunReport]  # raises ReplicationError
+    # Plans: returns the changes that ``do`` would make, and makes none. None: that is not known.
     pending: Callable[[Config, Flow, Clients], Sequence[str]] | None = None
     enabled: bool = True
     by_driver: bool = False  # at any interval
@@ -92,15 +92,15 @@ def build_task_asset(flow: Flow, task: FlowTask) -> dg.AssetsDefinition:
     return made
 
 
-def perform(task: FlowTask, config: Config, flow: Flow, clients: Clients) -> Report:
+def perform(task: FlowTask, config: Config, flow: Flow, clients: Clients) -> TaskRunReport:
     """Run a task, unless the flow is paused or stopped: then nothing is changed."""
     try:
         desired = desired_state(flow, clients)
         if desired is not Desired.RUN:
-            return Report(f"skipped: the desired state of the flow is {desired}")
+            return TaskRunReport(f"skipped: the desired state of the flow is {desired}")
         return task.do(config, flow, clients)
     except ReplicationError as error:
-        return Report(str(error), failures=(str(error),))
+        return TaskRunReport(str(error), failures=(str(error),))
 
 
 def desired_state(flow: Flow, clients: Clients) -> Desired:
@@ -110,7 +110,7 @@ def desired_state(flow: Flow, clients: Clients) -> Desired:
     return Desired(found.desired) if isinstance(found, Intent) else Desired.RUN
 
 
-def metadata(report: Report) -> dict[str, dg.MetadataValue]:
+def metadata(report: TaskRunReport) -> dict[str, dg.MetadataValue]:
     """Return the metadata on Dagster's page of a task: the summary, figures, and a table."""
     shown: dict[str, dg.MetadataValue] = {"summary": dg.MetadataValue.text(report.summary)}
     shown |= {name: dg.MetadataValue.int(value) for name, value in report.facts.items()}

@@ -10,11 +10,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from orchestration.dagster.background_tasks.group_offset_assets import group_task
-from orchestration.dagster.background_tasks.task_assets import FlowTask, Report
+from orchestration.dagster.background_tasks.task_assets import FlowTask, TaskRunReport
 from replication.planning.apply import is_change
 from replication.planning.execute import plan_and_apply
 from replication.planning.explain import explain_action
-from replication.planning.planner import Part, Planner
+from replication.planning.planner import Planner, PlanPart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,16 +40,16 @@ def _tasks(flow: Flow) -> Iterator[FlowTask]:
         "topic_configs",
         f"Sync topic configs from {flow.source} to the copies on {flow.target}.",
         flow.configs.every,
-        partial(_sync, Part.CONFIGS),
-        partial(_pending, Part.CONFIGS),
+        partial(_sync, PlanPart.CONFIGS),
+        partial(_pending, PlanPart.CONFIGS),
         flow.configs.enabled,
     )
     yield FlowTask(
         "acls",
         f"Sync topic ACLs from {flow.source} to the copies on {flow.target}.",
         flow.acls.every,
-        partial(_sync, Part.ACLS),
-        partial(_pending, Part.ACLS),
+        partial(_sync, PlanPart.ACLS),
+        partial(_pending, PlanPart.ACLS),
         flow.acls.enabled,
     )
     yield group_task(flow)
@@ -67,10 +67,10 @@ def _heartbeats(flow: Flow) -> FlowTask:
     )
 
 
-def _beat(_: Config, flow: Flow, __: Clients) -> Report:
-    from replication.adapters.mm2_writers import pulse  # noqa: PLC0415 - Kafka's clients, on first use
+def _beat(_: Config, flow: Flow, __: Clients) -> TaskRunReport:
+    from replication.adapters.mm2_writers import heartbeat_pair  # noqa: PLC0415 - Kafka's clients, on first use
 
-    return Report(pulse(flow).beat())
+    return TaskRunReport(heartbeat_pair(flow).beat())
 
 
 def _checkpoints(flow: Flow) -> FlowTask:
@@ -88,18 +88,18 @@ def _checkpoints(flow: Flow) -> FlowTask:
     )
 
 
-def _record(config: Config, flow: Flow, _: Clients) -> Report:
+def _record(config: Config, flow: Flow, _: Clients) -> TaskRunReport:
     from replication.adapters.group_syncs import GroupSyncs  # noqa: PLC0415 - as above
     from replication.adapters.mm2_writers import recorder  # noqa: PLC0415 - as above
 
     with closing(GroupSyncs(config)) as syncs:
-        return Report(recorder(flow, syncs).record())
+        return TaskRunReport(recorder(flow, syncs).record())
 
 
-def _sync(part: Part, config: Config, flow: Flow, clients: Clients) -> Report:
+def _sync(part: PlanPart, config: Config, flow: Flow, clients: Clients) -> TaskRunReport:
     """Plan and apply one part for one flow."""
     done = plan_and_apply(Planner(config, clients, {part}), flow, "Dagster")
-    return Report(
+    return TaskRunReport(
         done.summary,
         tuple(
             {"what": explain_action(each.action), "outcome": each.problem or str(each.result)}
@@ -113,7 +113,7 @@ def _sync(part: Part, config: Config, flow: Flow, clients: Clients) -> Report:
     )
 
 
-def _pending(part: Part, config: Config, flow: Flow, clients: Clients) -> tuple[str, ...]:
+def _pending(part: PlanPart, config: Config, flow: Flow, clients: Clients) -> tuple[str, ...]:
     """Return the changes of one part for one flow, and make none."""
     plan = Planner(config, clients, {part}).plan(flow.target, {flow.name})
     return tuple(explain_action(each) for each in plan.actions if is_change(each))

@@ -71,7 +71,7 @@ def _sync_check(flow: Flow, task: FlowTask) -> dg.AssetChecksDefinition:
     @dg.asset_check(
         asset=task_key(flow.name, task.name),
         name=SYNC_CHECK,
-        description=f"The copies on {flow.target} are as {flow.source} and the file want them.",
+        description=f"The copies on {flow.target} are as on {flow.source}, and as the file says.",
     )
     def check(isthmus: IsthmusResource) -> dg.AssetCheckResult:
         """Plan now; change nothing. Any change fails a check that a person runs."""

@@ -1,8 +1,7 @@
 """Jobs about one flow, chosen from a list: pause, restart, plan, sync, failover and others.
 
-``approval``: A run that waits for a person's yes: it says so in its tags and its log
-``backfill_job``: What a run of a backfill does in Dagster: the command's work, told in the log as
-    it goes on
+``approval``: A run that waits for a person's approval: it says so in its tags and its log
+``backfill_job``: What a run of a backfill does in Dagster: the command's work, logged as it goes on
 ``batch_job``: What a run of a batch flow does in Dagster: the command's work, with the ranges as
     metadata
 ``chosen_flow``: The flow of a run: the flows of the file are the partitions of these jobs
@@ -14,7 +13,7 @@
 ``planned_changes``: Shows what a flow's target lacks, or makes these changes
 ``recovery_jobs``: Dagster's jobs that move clients: the commands' steps, with the report as
     metadata
-``restart``: Stops and starts the Spark application of a flow
+``restart_job``: Stops and starts the Spark application of a flow
 ``spark_in_run``: Compares ranges in the Spark session of a run, by the resource of
     ``dagster-pyspark``
 ``sync_now``: Runs the background tasks of a flow at once

@@ -1,4 +1,4 @@
-"""A run that waits for a person's yes: it says so in its tags and its log.
+"""A run that waits for a person's approval: it says so in its tags and its log.
 
 Dagster has no step that a person confirms. A tag of the waiting run says what it waits for, so the
 list of runs shows it; the answer is a tag too, which ``say_yes`` sets. Dagster takes a run whose
@@ -22,11 +22,11 @@ _BEAT_S, _SILENT_S = 20.0, 90.0
 
 def await_yes(context: dg.OpExecutionContext, flow: str, poll_s: float = _POLL_S) -> None:
     """Wait until somebody says yes to this run; who terminates it says no."""
-    wanted = f"{context.job_name} of {flow}"
-    said = f"{wanted} waits for a person's yes: launch job say_yes for {flow}, or terminate the run"
-    context.log.warning(said)
-    context.log_event(dg.AssetObservation(stream_key(flow), description=said))
-    context.instance.add_run_tags(context.run_id, {WAITS: wanted})
+    subject = f"{context.job_name} of {flow}"
+    request = f"{subject} waits for approval: launch job say_yes for {flow}, or terminate the run"
+    context.log.warning(request)
+    context.log_event(dg.AssetObservation(stream_key(flow), description=request))
+    context.instance.add_run_tags(context.run_id, {WAITS: subject})
     beat_at = float("-inf")
     while not (by := _tags(context.instance, context.run_id).get(YES)):
         if time.monotonic() - beat_at > _BEAT_S:

@@ -1,4 +1,4 @@
-"""What a run of a backfill does in Dagster: the command's work, told in the log as it goes on."""
+"""What a run of a backfill does in Dagster: the command's work, logged as it goes on."""
 
 from collections.abc import Iterator, Sequence
 from enum import Enum
@@ -6,12 +6,12 @@ from enum import Enum
 import dagster as dg
 from pydantic import Field
 
-from orchestration.backfill.backfill import EARLIEST, Backfill, Wanted, wanted_history
+from orchestration.backfill.backfill import EARLIEST, Backfill, HistorySelection, history_selection
+from orchestration.backfill.backfill_report import plan_lines, plan_sentence
 from orchestration.backfill.file_backfill import FileBackfill
 from orchestration.backfill.file_plan import FilePart, file_lines, file_sentence
-from orchestration.backfill.report import plan_lines, plan_sentence
 from orchestration.dagster.assets import stream_key
-from orchestration.dagster.flow_jobs.batch_job import Told, run_metadata
+from orchestration.dagster.flow_jobs.batch_job import RunProgressLog, run_metadata
 from orchestration.dagster.flow_jobs.chosen_flow import chosen
 from orchestration.dagster.resources import IsthmusResource
 from replication.config.backfill_file import Budget
@@ -67,19 +67,19 @@ def copy_history(
     with chosen(context, isthmus) as run:
         jobs = run.config.jobs
         budget = Budget(jobs.cores, jobs.memory_bytes, config.bytes_per_second)
-        work = Backfill(run.flow, run.config, isthmus.launcher().home, budget)
-        wanted = wanted_history(config.topics, config.begin)
+        work = Backfill(run.flow, run.config, isthmus.launcher().state_directory, budget)
+        selection = history_selection(config.topics, config.begin)
         if config.from_files:
             files = FileBackfill(work, config.from_files)
-            yield from _append_files(context, files, wanted, config.action)
+            yield from _append_files(context, files, selection, config.action)
             return
-        plan = work.plan(wanted)
+        plan = work.plan(selection)
         for line in (*plan_lines(plan), plan_sentence(plan)):
             context.log.info(line)
         if config.action is BackfillAction.PLAN:
             yield dg.Output(None, metadata={"plan": plan_sentence(plan)})
             return
-        found = work.carry_out(plan, Told(context))
+        found = work.carry_out(plan, RunProgressLog(context))
     figures = dict(run_metadata(found))
     yield dg.AssetObservation(
         stream_key(run.flow.name), description=f"backfill: {found.sentence}", metadata=figures
@@ -91,19 +91,22 @@ def copy_history(
 
 
 def _append_files(
-    context: dg.OpExecutionContext, files: FileBackfill, wanted: Wanted, action: BackfillAction
+    context: dg.OpExecutionContext,
+    files: FileBackfill,
+    selection: HistorySelection,
+    action: BackfillAction,
 ) -> Iterator[dg.AssetObservation | dg.Output[None]]:
     """Append what files have, or by ``action`` only say what they have."""
-    said: list[str] = []
+    lines: list[str] = []
 
     def planned(parts: Sequence[FilePart]) -> None:
-        said.append(file_sentence(parts))
-        for line in (*file_lines(parts), *said):
+        lines.append(file_sentence(parts))
+        for line in (*file_lines(parts), *lines):
             context.log.info(line)
 
     dry_run = action is BackfillAction.PLAN
-    found = files.run(wanted.topics, planned, Told(context), dry_run=dry_run)
-    figures: dict[str, dg.MetadataValue] = {"plan": dg.MetadataValue.text("; ".join(said))}
+    found = files.run(selection.topics, planned, RunProgressLog(context), dry_run=dry_run)
+    figures: dict[str, dg.MetadataValue] = {"plan": dg.MetadataValue.text("; ".join(lines))}
     if found is not None:
         figures["records"] = dg.MetadataValue.int(found.records)
         context.log.info(found.sentence)

@@ -12,7 +12,7 @@ from orchestration.flows.batch_run import BatchRunner, RunOutcome, RunProgress
 from replication.model import Desired
 
 BATCH = "batch"
-_TOLD_S = 30.0  # between two lines on how far a run is
+_LOG_EVERY_S = 30.0  # between two lines on how far a run is
 
 
 @dg.op(
@@ -34,8 +34,10 @@ def copy_what_is_there(
             context.log.info("%s: %s", run.flow.name, look.health.reason)
             yield dg.Output(None, metadata={"skipped": look.health.reason})
             return
-        told = Told(context)
-        work = BatchRunner(run.flow, run.application, isthmus.clusters(), isthmus.launcher(), told)
+        log_progress = RunProgressLog(context)
+        work = BatchRunner(
+            run.flow, run.application, isthmus.clusters(), isthmus.launcher(), log_progress
+        )
         found = work.run()
     figures = dict(run_metadata(found))
     yield dg.AssetMaterialization(
@@ -47,17 +49,17 @@ def copy_what_is_there(
     yield dg.Output(None, metadata=figures)
 
 
-class Told:
+class RunProgressLog:
     """Logs now and then how far a run is."""
 
     def __init__(self, context: dg.OpExecutionContext) -> None:
         self._context = context
-        self._state, self._told_s = "", 0.0
+        self._state, self._logged_s = "", 0.0
 
     def __call__(self, now: RunProgress) -> None:
         now_s = time.monotonic()
-        if now.state != self._state or now_s - self._told_s > _TOLD_S:
-            self._state, self._told_s = now.state, now_s
+        if now.state != self._state or now_s - self._logged_s > _LOG_EVERY_S:
+            self._state, self._logged_s = now.state, now_s
             left = f"{now.left:,} left" if now.left else "nothing left of what is known"
             self._context.log.info("%s: %s records copied, %s", now.state, f"{now.records:,}", left)
 

@@ -31,7 +31,7 @@ TABLE_ROWS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenFlow:
     """The flow that was chosen, as the file declares it now."""
 
     flow: Flow
@@ -48,14 +48,14 @@ class Chosen:
 
 
 @contextmanager
-def chosen(context: dg.OpExecutionContext, isthmus: Isthmus) -> Iterator[Chosen]:
+def chosen(context: dg.OpExecutionContext, isthmus: Isthmus) -> Iterator[ChosenFlow]:
     """Give the flow of this run; what goes wrong is a Failure in one line, without a stack."""
     try:
         config = isthmus.config()
         if not context.has_partition_key:
             names = ", ".join(each.name for each in config.flows)
             raise dg.Failure(f"choose a flow as the partition: {names}", allow_retries=False)
-        yield Chosen(find_flow(config, context.partition_key), config, isthmus)
+        yield ChosenFlow(find_flow(config, context.partition_key), config, isthmus)
     except ReplicationError as error:
         raise dg.Failure(str(error), allow_retries=False) from None
 
@@ -84,8 +84,8 @@ def report_change(
     if rows:
         found["details"] = table(rows)
     context.add_output_metadata(found)
-    said = dg.AssetObservation(stream_key(flow.name), description=text, metadata=found)
-    context.log_event(said)
+    observation = dg.AssetObservation(stream_key(flow.name), description=text, metadata=found)
+    context.log_event(observation)
 
 
 def table(rows: Sequence[Mapping[str, str]]) -> dg.TableMetadataValue:

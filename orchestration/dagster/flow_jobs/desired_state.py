@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import dagster as dg
 
-from orchestration.dagster.flow_jobs.chosen_flow import Chosen, chosen, report_change
+from orchestration.dagster.flow_jobs.chosen_flow import ChosenFlow, chosen, report_change
 from orchestration.dagster.resources import IsthmusResource
 from orchestration.flows.intents import write_intent
 from replication.model import Desired, FlowState
@@ -20,7 +20,7 @@ _REACHED: dict[Desired, frozenset[str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class DesiredAndActualState:
     """Desired and actual state of a flow; None: not known, its clusters did not answer."""
 
     desired: Desired | None
@@ -34,7 +34,7 @@ def desired_state_op(verb: str, desired: Desired) -> dg.OpDefinition:
     @dg.op(name=f"write_{verb}", description=f"Set the desired state of a flow to {desired}.")
     def write(context: dg.OpExecutionContext, isthmus: IsthmusResource) -> None:
         with chosen(context, isthmus) as run:
-            before = standing(run)
+            before = desired_and_actual_state(run)
             write_intent(run.flow, desired, isthmus.clusters())
             context.log.info("%s: desired state set to %s", run.flow.name, desired)
             after = _await_effect(run, desired)
@@ -43,32 +43,32 @@ def desired_state_op(verb: str, desired: Desired) -> dg.OpDefinition:
     return write
 
 
-def changed(before: Standing, after: Standing, desired: Desired) -> str:
-    """Return what became of a wish, in a sentence."""
+def changed(before: DesiredAndActualState, after: DesiredAndActualState, desired: Desired) -> str:
+    """Return what became of a new desired state, in a sentence."""
     if before.desired is desired:
-        wish = f"the desired state was {desired} already"
+        change = f"the desired state was {desired} already"
     else:
-        wish = f"desired state {before.desired or 'unknown'} -> {desired}"
+        change = f"desired state {before.desired or 'unknown'} -> {desired}"
     if after.state in _REACHED[desired]:
         moved = after.state if before.state == after.state else f"{before.state} -> {after.state}"
-        return f"{wish}; state {moved}"
+        return f"{change}; state {moved}"
     found = f"state {after.state or 'unknown'}"
-    return f"{wish}; not in effect after {EFFECT_S:.0f} s: {found}: {after.reason}"
+    return f"{change}; not in effect after {EFFECT_S:.0f} s: {found}: {after.reason}"
 
 
-def standing(run: Chosen) -> Standing:
+def desired_and_actual_state(run: ChosenFlow) -> DesiredAndActualState:
     """Return what a flow is, and is to be."""
     look = run.look()
     if look is None or look.seen.target_silence is not None:
         silence = look and look.seen.target_silence
-        return Standing(None, None, silence or "its clusters did not answer in time")
-    return Standing(look.seen.desired, str(look.health.state), look.health.reason)
+        return DesiredAndActualState(None, None, silence or "its clusters did not answer in time")
+    return DesiredAndActualState(look.seen.desired, str(look.health.state), look.health.reason)
 
 
-def _await_effect(run: Chosen, desired: Desired) -> Standing:
+def _await_effect(run: ChosenFlow, desired: Desired) -> DesiredAndActualState:
     deadline = time.monotonic() + EFFECT_S
     while True:
-        now = standing(run)
+        now = desired_and_actual_state(run)
         if now.state in _REACHED[desired] or time.monotonic() > deadline:
             return now
         time.sleep(_POLL_S)

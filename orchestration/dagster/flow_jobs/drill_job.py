@@ -9,8 +9,8 @@ from pydantic import Field
 from orchestration.dagster.assets import stream_key
 from orchestration.dagster.flow_jobs.chosen_flow import chosen
 from orchestration.dagster.resources import IsthmusResource
-from orchestration.drill.drill import Drill, opened_drill
-from orchestration.drill.report import DrillReport
+from orchestration.drill.drill import DrillRun, opened_drill
+from orchestration.drill.drill_report import DrillReport
 from orchestration.recovery.target_cluster import require_target
 from replication.recovery.drill import DrillOptions
 
@@ -55,16 +55,16 @@ def practise(context: dg.OpExecutionContext, config: WhichDrill, isthmus: Isthmu
     """Carry out ``config.action``. Raises Failure with the reason, without a stack trace."""
     options = DrillOptions(config.rate, config.partitions, config.timeout_s)
     with chosen(context, isthmus) as run:
-        home = isthmus.launcher().home
+        state_directory = isthmus.launcher().state_directory
         require_target(run.flow, run.config, isthmus.clusters(), isthmus.launcher())
-        with opened_drill(run.flow, run.config, home, context.log.info, options) as work:
+        with opened_drill(run.flow, run.config, state_directory, context.log.info, options) as work:
             if config.action is DrillAction.PLAN:
                 _plan(context, work)
             else:
                 _report(context, work.carry_out())
 
 
-def _plan(context: dg.OpExecutionContext, work: Drill) -> None:
+def _plan(context: dg.OpExecutionContext, work: DrillRun) -> None:
     work.refuse_in_need()
     for step in work.steps():
         context.log.info("%s: %s", step.name, step.does)
@@ -78,12 +78,14 @@ def _report(context: dg.OpExecutionContext, found: DrillReport) -> None:
     lines = list(found.lines())
     for line in lines:
         context.log.info(line)
-    told = dict(_metadata(found))
-    said = f"{context.job_name}: {lines[0]}"
-    context.log_event(dg.AssetObservation(stream_key(found.flow), description=said, metadata=told))
+    metadata = dict(_metadata(found))
+    summary = f"{context.job_name}: {lines[0]}"
+    context.log_event(
+        dg.AssetObservation(stream_key(found.flow), description=summary, metadata=metadata)
+    )
     if not found.good:
-        raise dg.Failure("\n".join(lines), metadata=told, allow_retries=False)
-    context.add_output_metadata(told)
+        raise dg.Failure("\n".join(lines), metadata=metadata, allow_retries=False)
+    context.add_output_metadata(metadata)
 
 
 def _metadata(found: DrillReport) -> Iterator[tuple[str, dg.MetadataValue]]:

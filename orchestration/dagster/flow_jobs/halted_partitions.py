@@ -6,11 +6,11 @@ from enum import Enum
 import dagster as dg
 from pydantic import Field
 
-from orchestration.dagster.flow_jobs.chosen_flow import Chosen, chosen, report_change
+from orchestration.dagster.flow_jobs.chosen_flow import ChosenFlow, chosen, report_change
 from orchestration.dagster.resources import IsthmusResource
 from orchestration.flows.intents import signature
 from orchestration.flows.names import require_name
-from orchestration.flows.observation.clock import now_ms
+from replication.clock import now_ms
 from replication.errors import ClusterUnavailable
 from replication.settings.state_policies import CHOICES
 from replication.state import Anchor, status_topic
@@ -61,7 +61,7 @@ def resolve(
         report_change(context, run.flow, text, rows)
 
 
-def _halted(run: Chosen, config: WhichPartitions) -> Sequence[Anchor]:
+def _halted(run: ChosenFlow, config: WhichPartitions) -> Sequence[Anchor]:
     """Return what is halted of the selection. Raises ConfigError for a name that is not there."""
     look = run.look()
     if look is None or look.seen.target_silence is not None:

@@ -13,7 +13,7 @@ from orchestration.dagster.flow_jobs.drill_job import practise
 from orchestration.dagster.flow_jobs.halted_partitions import resolve
 from orchestration.dagster.flow_jobs.planned_changes import make_changes, show_changes
 from orchestration.dagster.flow_jobs.recovery_jobs import fail_back, fail_over, switch_over
-from orchestration.dagster.flow_jobs.restart import restart_application
+from orchestration.dagster.flow_jobs.restart_job import restart_application
 from orchestration.dagster.flow_jobs.sync_now import run_tasks
 from orchestration.dagster.flow_jobs.verify_job import VERIFY, compare_ranges
 from replication.model import Desired
@@ -51,7 +51,7 @@ def flow_jobs(flows: Sequence[str], batches: Sequence[str] = ()) -> dict[str, dg
         "resync_flow": (run_tasks, "Sync configs, ACLs and group offsets of a flow now."),
         "plan_flow": (show_changes, "Show what the plan would change on a flow's target."),
         "apply_plan": (make_changes, "Make the changes that the plan of a flow shows."),
-        "say_yes": (let_go_on, "Let a run that waits for a yes about this flow go on."),
+        "say_yes": (let_go_on, "Approve a run of this flow that waits for it."),
         "resolve_partitions": (resolve, "List halted partitions, or set how they continue."),
     }
     moves = {

@@ -12,14 +12,14 @@ from orchestration.dagster.flow_jobs.approval import await_yes
 from orchestration.dagster.flow_jobs.chosen_flow import chosen, report_change
 from orchestration.dagster.resources import IsthmusResource
 from orchestration.failback.failback import Failback
-from orchestration.failback.report import FailbackReport
+from orchestration.failback.failback_report import FailbackReport
 from orchestration.failback.tail_export import new_export_folder
 from orchestration.recovery.failover import Failover
+from orchestration.recovery.failover_report import FailoverReport
 from orchestration.recovery.flow_operation import Kind, opened
-from orchestration.recovery.report import FailoverReport
 from orchestration.recovery.target_cluster import require_target
-from orchestration.switchover.report import SwitchoverReport
 from orchestration.switchover.switchover import Switchover
+from orchestration.switchover.switchover_report import SwitchoverReport
 from replication.recovery.failback import FailbackOptions, TailChoice
 from replication.recovery.switchover import SwitchoverOptions
 from replication.settings.flow_settings import Flow
@@ -29,7 +29,7 @@ _DEFAULT = SwitchoverOptions()
 
 
 class Action(Enum):
-    """What a run does: show the plan, carry it out, at once or after a person's yes, or undo it."""
+    """What a run does: show the plan, carry it out, at once or after approval, or undo it."""
 
     PLAN = "plan"
     ASK = "ask, then carry out"
@@ -74,7 +74,7 @@ class WhichSwitchover(WhichMove):
     action: Action = Field(
         default=Action.PLAN,
         description=(
-            "PLAN: show the steps and what stands against them, and change nothing. CARRY_OUT: "
+            "PLAN: show the steps and what prevents them, and change nothing. CARRY_OUT: "
             "wait for producers, drain, stop the flow, compare, set the groups' offsets, open the "
             "target; what fails before that is undone; it continues one that was interrupted. "
             "ASK: show the plan, wait until somebody launches the job say_yes for the flow, then "
@@ -168,7 +168,7 @@ def fail_back(
     """Carry out ``config.action``. Raises Failure with the reason, without a stack trace."""
     with _opened(Failback, context, isthmus) as work:
         folder = config.export or str(
-            new_export_folder(isthmus.launcher().home.root, work.flow.name)
+            new_export_folder(isthmus.launcher().state_directory.root, work.flow.name)
         )
         work.options = FailbackOptions(
             config.tail, folder, config.options(), config.both_sides, frozenset(config.delete)
@@ -195,7 +195,7 @@ def _opened(
         clusters = isthmus.clusters()
         require_target(run.flow, run.config, clusters, isthmus.launcher())
         with opened(kind, run.flow, run.config, clusters, context.log.info) as work:
-            work.home = isthmus.launcher().home
+            work.state_directory = isthmus.launcher().state_directory
             yield work
 
 
@@ -234,9 +234,9 @@ def _report(context: dg.OpExecutionContext, report: Report, moved: Flow | None =
     found = _metadata(report)
     context.add_output_metadata(found)
     if moved is not None:
-        said = f"{context.job_name}: {lines[-1] if lines else 'carried out'}"
+        summary = f"{context.job_name}: {lines[-1] if lines else 'carried out'}"
         context.log_event(
-            dg.AssetObservation(stream_key(moved.name), description=said, metadata=found)
+            dg.AssetObservation(stream_key(moved.name), description=summary, metadata=found)
         )
 
 

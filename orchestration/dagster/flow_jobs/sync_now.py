@@ -2,7 +2,7 @@
 
 import dagster as dg
 
-from orchestration.dagster.background_tasks.task_assets import Report, perform
+from orchestration.dagster.background_tasks.task_assets import TaskRunReport, perform
 from orchestration.dagster.background_tasks.task_list import flow_tasks
 from orchestration.dagster.flow_jobs.chosen_flow import chosen, report_change
 from orchestration.dagster.resources import IsthmusResource
@@ -15,7 +15,7 @@ def run_tasks(context: dg.OpExecutionContext, isthmus: IsthmusResource) -> None:
     One task that fails stops none of the others. Raises Failure with the reasons.
     """
     with chosen(context, isthmus) as run:
-        reports: dict[str, Report] = {}
+        reports: dict[str, TaskRunReport] = {}
         for flow, task in flow_tasks(run.config):
             if flow.name == run.flow.name and task.enabled:
                 found = perform(task, run.config, run.flow, isthmus.task_clients())

@@ -10,22 +10,22 @@ import dagster as dg
 from pydantic import Field
 
 from orchestration.dagster.assets import stream_key
-from orchestration.dagster.flow_jobs.chosen_flow import Chosen, chosen, table
+from orchestration.dagster.flow_jobs.chosen_flow import ChosenFlow, chosen, table
 from orchestration.dagster.flow_jobs.spark_in_run import SparkInRun, SparkResource
 from orchestration.dagster.resources import IsthmusResource
 from orchestration.flows.reachability import answering_flows
 from orchestration.verification.flow_verification import FlowVerification
-from orchestration.verification.outcome import Outcome, PartitionOutcome
+from orchestration.verification.outcome import PartitionOutcome, VerificationOutcome
 from orchestration.verification.partition_plan import Selected
-from orchestration.verification.report import lines, sentence, speed_line
 from orchestration.verification.report_files import reports_directory, store_report
 from orchestration.verification.transform_process import TransformProcess
+from orchestration.verification.verification_report import lines, sentence, speed_line
 from replication.errors import ConfigError
 
 VERIFY = "verify"
 _ALL = ".*"
 _LINES = 50  # of partitions, in the log; the report has all
-_TOLD_S = 30.0  # between two lines on how far a run is
+_LOG_EVERY_S = 30.0  # between two lines on how far a run is
 
 
 class WhichVerification(dg.Config):
@@ -72,7 +72,7 @@ def compare_ranges(
             config.topics == _ALL,
         )
         found = verification.run()
-        yield from _told(context, found, _stored(run, found))
+        yield from _log_result(context, found, _stored(run, found))
 
 
 class Progress:
@@ -80,13 +80,13 @@ class Progress:
 
     def __init__(self, context: dg.OpExecutionContext) -> None:
         self._context = context
-        self._doing, self._told_s = "", 0.0
+        self._doing, self._logged_s = "", 0.0
 
     def __call__(self, doing: str, done: int, of: int) -> None:
         now_s = time.monotonic()
-        if doing != self._doing or now_s - self._told_s > _TOLD_S:
+        if doing != self._doing or now_s - self._logged_s > _LOG_EVERY_S:
             self._context.log.info("%s: %d of %d", doing, done, of)
-            self._doing, self._told_s = doing, now_s
+            self._doing, self._logged_s = doing, now_s
 
 
 def _pattern(topics: str) -> re.Pattern[str]:
@@ -96,22 +96,26 @@ def _pattern(topics: str) -> re.Pattern[str]:
         raise ConfigError(f"topics {topics!r} is not a regular expression: {error}") from error
 
 
-def _stored(run: Chosen, found: Outcome) -> Path:
+def _stored(run: ChosenFlow, found: VerificationOutcome) -> Path:
     settings = run.config.verification
-    directory = reports_directory(settings, run.isthmus.launcher().home)
+    directory = reports_directory(settings, run.isthmus.launcher().state_directory)
     return store_report(found, directory, settings.reports_kept)
 
 
-def _told(
-    context: dg.OpExecutionContext, found: Outcome, page: Path
+def _log_result(
+    context: dg.OpExecutionContext, found: VerificationOutcome, page: Path
 ) -> Iterator[dg.AssetObservation | dg.Output[None]]:
     """Log the result; yield it as metadata of the flow's stream and of the output.
 
     Raises Failure if it is not good.
     """
-    told = [*lines(found)]
-    more = [f"and {len(told) - _LINES:,} more lines: see the report"] if told[_LINES:] else []
-    for line in chain(told[:_LINES], more, (speed_line(found), f"report: {page}")):
+    result_lines = [*lines(found)]
+    more = (
+        [f"and {len(result_lines) - _LINES:,} more lines: see the report"]
+        if result_lines[_LINES:]
+        else []
+    )
+    for line in chain(result_lines[:_LINES], more, (speed_line(found), f"report: {page}")):
         context.log.info(line)
     result = f"{found.flow}: {sentence(found)}"
     figures = dict(_metadata(found, page))
@@ -120,13 +124,15 @@ def _told(
     )
     if not found.verdict.good:
         raise dg.Failure(
-            "\n".join([result, *told[:_LINES], *more]), metadata=figures, allow_retries=False
+            "\n".join([result, *result_lines[:_LINES], *more]),
+            metadata=figures,
+            allow_retries=False,
         )
     context.log.info(result)
     yield dg.Output(None, metadata=figures)
 
 
-def _metadata(found: Outcome, page: Path) -> Iterator[tuple[str, dg.MetadataValue]]:
+def _metadata(found: VerificationOutcome, page: Path) -> Iterator[tuple[str, dg.MetadataValue]]:
     """Yield the figures, which Dagster plots over time, how far all is equal, and the files."""
     yield "result", dg.MetadataValue.text(found.verdict.value)
     yield "records", dg.MetadataValue.int(found.records)
@@ -146,7 +152,7 @@ def _rank(each: PartitionOutcome) -> tuple[int, bool, str]:
     return (-each.differences, not each.not_verified, each.source)
 
 
-def _row(each: PartitionOutcome, found: Outcome) -> dict[str, str]:
+def _row(each: PartitionOutcome, found: VerificationOutcome) -> dict[str, str]:
     """Return up to where a partition was verified, by this run or by one before."""
     place = each.end
     if each.differences or found.partial:

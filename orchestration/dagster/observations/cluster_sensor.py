@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import dagster as dg
 
 from orchestration.dagster.assets import cluster_key
-from orchestration.dagster.observations.clusters import (
+from orchestration.dagster.observations.cluster_events import (
     ANSWERS_CHECK,
     SAMPLE_MS,
     ClusterLook,
@@ -16,7 +16,7 @@ from orchestration.dagster.observations.clusters import (
 )
 from orchestration.dagster.resources import IsthmusResource
 from orchestration.flows.cluster_overview import cluster_overviews
-from orchestration.flows.observation.clock import now_ms
+from replication.clock import now_ms
 from replication.settings.config import Cluster, Config
 
 

@@ -17,7 +17,7 @@ from orchestration.dagster.background_tasks.group_offset_assets import (
 from orchestration.dagster.background_tasks.task_assets import task_key
 from orchestration.dagster.observations import task_rounds
 from orchestration.dagster.observations.named_topics import named_events
-from orchestration.dagster.observations.topics import (
+from orchestration.dagster.observations.topic_events import (
     COPIED_CHECK,
     TopicMemory,
     copied_verdict,
@@ -28,9 +28,9 @@ from replication.supervision.heartbeat_check import resting
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from orchestration.dagster.observations.topics import Requests
+    from orchestration.dagster.observations.topic_events import Requests
     from orchestration.dagster.report_events import Event
-    from orchestration.dagster.reports import Report
+    from orchestration.dagster.reports import FlowReport
 
 CHECKED_MS = 1_800_000
 
@@ -39,7 +39,7 @@ Verdicts = dict[str, tuple[bool, int]]  # passed, and when it was reported last
 
 
 @dataclass(frozen=True, slots=True)
-class FlowMemory:
+class ReportedFlow:
     """What was reported of one flow; part of the sensor's cursor, safe to lose."""
 
     topics: TopicMemory = field(default_factory=TopicMemory)
@@ -59,7 +59,7 @@ class FlowMemory:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class FlowAssets:
     """What Dagster has of a flow: its topics, the named ones with their target names, its tasks."""
 
     partitions: Collection[str]
@@ -68,21 +68,21 @@ class Known:
 
 
 def flow_events(
-    report: Report, known: Known, last: FlowMemory, *, may_refresh: bool
-) -> tuple[list[Event], Requests, FlowMemory]:
-    """Return what Dagster is to be told of a flow now, and what it knows then."""
+    report: FlowReport, known: FlowAssets, last: ReportedFlow, *, may_refresh: bool
+) -> tuple[list[Event], Requests, ReportedFlow]:
+    """Return the events about a flow that are due, and what Dagster knows then."""
     flow, look = report.look.flow, report.look
     changes = topic_changes(report, known.partitions, last.topics, may_refresh=may_refresh)
     rounds, tasks = task_rounds.round_events(flow.name, look.tasks, last.tasks, known.tasks)
     named, verdicts = named_events(report, known.named, last.named)
     moved = changes.memory.states != last.topics.states
     checks, checked = _check_events(report, last.checks, {COPIED_CHECK} if moved else set())
-    memory = FlowMemory(changes.memory, tasks, verdicts, checked)
+    memory = ReportedFlow(changes.memory, tasks, verdicts, checked)
     return [*changes.events, *rounds, *named, *checks], changes.requests, memory
 
 
 def _check_events(
-    report: Report, last: Verdicts, again: Collection[str]
+    report: FlowReport, last: Verdicts, again: Collection[str]
 ) -> tuple[list[Event], Verdicts]:
     """Return the checks whose verdict is new or old, or whose reason is another: ``again``."""
     now_ms, now = report.look.seen.now_ms, dict(last)
@@ -95,7 +95,7 @@ def _check_events(
     return events, now
 
 
-def _checks(report: Report) -> list[tuple[str, dg.AssetKey, tuple[bool, str]]]:
+def _checks(report: FlowReport) -> list[tuple[str, dg.AssetKey, tuple[bool, str]]]:
     flow, seen = report.look.flow, report.look.seen
     found: list[tuple[str, dg.AssetKey, tuple[bool, str]]] = []
     if seen.target_silence is None and seen.anchors:
@@ -105,7 +105,7 @@ def _checks(report: Report) -> list[tuple[str, dg.AssetKey, tuple[bool, str]]]:
     return found
 
 
-def groups_verdict(report: Report) -> tuple[bool, str]:
+def groups_verdict(report: FlowReport) -> tuple[bool, str]:
     """Return whether the group offsets were synced recently, or need not be; and the reason."""
     seen, flow = report.look.seen, report.look.flow
     rests = resting(seen.desired, seen.status.state if seen.status else None)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import dagster as dg
 
 from orchestration.dagster.assets import topic_key
-from orchestration.dagster.observations.topics import topic_metadata, topic_states
+from orchestration.dagster.observations.topic_events import topic_metadata, topic_states
 from orchestration.services.asset_names import slug
 from replication.supervision.lag import SlaVerdict, evaluate_sla
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from orchestration.dagster.report_events import Event
-    from orchestration.dagster.reports import Report
+    from orchestration.dagster.reports import FlowReport
     from replication.settings.flow_settings import Flow
 
 SAMPLE_MS = 300_000
@@ -31,7 +31,7 @@ def topic_limit(flow: Flow, topic: str) -> timedelta:
     return flow.lag_sla_topics[topic] or flow.lag_sla
 
 
-def topic_verdict(report: Report, topic: str) -> SlaVerdict:
+def topic_verdict(report: FlowReport, topic: str) -> SlaVerdict:
     """Return whether a topic is within its limit."""
     if not any(each.topic == topic for each in report.look.seen.anchors):
         waiting = f"the flow does not copy {topic}: the source has none, or it is not selected"
@@ -44,7 +44,7 @@ def topic_verdict(report: Report, topic: str) -> SlaVerdict:
 
 
 def named_events(
-    report: Report, names: Mapping[str, str], last: Mapping[str, tuple[bool, int]]
+    report: FlowReport, names: Mapping[str, str], last: Mapping[str, tuple[bool, int]]
 ) -> tuple[list[Event], dict[str, tuple[bool, int]]]:
     """Return the events of the topics ``names`` (source: target), and what is reported then.
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from orchestration.flows.comparison.copy_positions import UNKNOWN_POSITION
 from replication.records.compare_compacted import Compacted
-from replication.records.comparison_result import Apart
+from replication.records.comparison_result import NoCounterpart
 
 if TYPE_CHECKING:
-    from orchestration.flows.comparison.copy_positions import Copied
+    from orchestration.flows.comparison.copy_positions import CopyPosition
     from replication.model import TopicPartition
     from replication.records.comparison_result import Comparison
 
@@ -37,10 +37,10 @@ class Work:
     on_source: bool = True  # whether the partition exists there
     on_target: bool = True
     compacted: Compacted = _NOT_COMPACTED
-    copied: Copied = UNKNOWN_POSITION
+    copied: CopyPosition = UNKNOWN_POSITION
 
 
-class Result(NamedTuple):
+class PartitionResult(NamedTuple):
     """The result of one partition."""
 
     work: Work
@@ -56,7 +56,11 @@ class Result(NamedTuple):
     @property
     def halted(self) -> str:
         """Why what is in flight will not arrive; empty: it will."""
-        return self.work.copied.halted if self.comparison.apart[Apart.IN_FLIGHT] else ""
+        return (
+            self.work.copied.halted
+            if self.comparison.no_counterpart[NoCounterpart.IN_FLIGHT]
+            else ""
+        )
 
     def is_clean(self, *, foreign_ok: bool = False) -> bool:
         """Say whether what is copied of the partition is an exact copy."""

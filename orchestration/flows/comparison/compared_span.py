@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from orchestration.flows.comparison.copy_positions import LogStarts
-from replication.records.comparison_result import Apart, Known
+from replication.records.comparison_result import NoCounterpart, PartitionFacts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """``apart`` counts the offsets that are not compared, as they stand before ``begins``."""
+    """``no_counterpart`` counts the offsets before ``begins``, which are not compared."""
 
     starts: LogStarts  # the first offsets of both logs
     begins: LogStarts  # the first ones that are compared
-    known: Known
-    apart: Mapping[Apart, int]
+    known: PartitionFacts
+    no_counterpart: Mapping[NoCounterpart, int]
 
 
 def span_of(work: Work, starts: LogStarts, begins: Begins | None) -> Span:
@@ -32,7 +32,7 @@ def span_of(work: Work, starts: LogStarts, begins: Begins | None) -> Span:
     A begin that is unknown, or a compacted log in which offsets say little, is left to the
     comparison: it finds the first records that agree.
     """
-    known = Known(work.copied.source, work.source_end)
+    known = PartitionFacts(work.copied.source, work.source_end)
     if begins is None:
         return Span(starts, starts, known, {})
     started = LogStarts(
@@ -53,9 +53,9 @@ def span_of(work: Work, starts: LogStarts, begins: Begins | None) -> Span:
         LogStarts(source, target),
         known,
         {
-            Apart.BEFORE_START: sum(started) - sum(starts),
-            Apart.DELETED_ON_TARGET: source - started.source,
-            Apart.DELETED_ON_SOURCE: target - started.target,
+            NoCounterpart.BEFORE_START: sum(started) - sum(starts),
+            NoCounterpart.DELETED_ON_TARGET: source - started.source,
+            NoCounterpart.DELETED_ON_SOURCE: target - started.target,
         },
     )
 

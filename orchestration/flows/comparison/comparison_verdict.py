@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from replication.records.comparison_result import Apart
+from replication.records.comparison_result import NoCounterpart
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from orchestration.flows.comparison.compared_partition import Result
-    from orchestration.flows.comparison.flow_comparison import Late
+    from orchestration.flows.comparison.compared_partition import PartitionResult
+    from orchestration.flows.comparison.flow_comparison import UncopiedPartition
 
 
-class Verdict(StrEnum):
+class ComparisonVerdict(StrEnum):
     """The whole result."""
 
     EQUAL = "equal"  # what is copied is an exact copy; the rest is in flight
@@ -27,16 +27,16 @@ class Verdict(StrEnum):
     @property
     def good(self) -> bool:
         """Whether the command succeeds."""
-        return self in {Verdict.EQUAL, Verdict.EMPTY}
+        return self in {ComparisonVerdict.EQUAL, ComparisonVerdict.EMPTY}
 
 
-class Row(NamedTuple):
+class ComparisonRow(NamedTuple):
     """A partition's result and the flow that it belongs to."""
 
     flow: str
-    result: Result
+    result: PartitionResult
     clusters: tuple[str, str] = ("the source", "the target")  # their aliases
-    beside: tuple[str, ...] = ()  # other flows that copy into the same target topic
+    other_writers: tuple[str, ...] = ()  # other flows that copy into the same target topic
     skipped: int = 0  # records that a decision left out
 
 
@@ -48,7 +48,7 @@ class NotFound(NamedTuple):
     named: bool = False
 
 
-class Gone(NamedTuple):
+class DeletedSourceTopic(NamedTuple):
     """A topic that was copied and that the source does not have any more."""
 
     flow: str
@@ -63,48 +63,48 @@ class Transformed(NamedTuple):
     topic: str
 
 
-class LateRow(NamedTuple):
+class UncopiedRow(NamedTuple):
     """A partition that was waited for in vain, and its flow."""
 
     flow: str
-    late: Late
+    uncopied: UncopiedPartition
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ComparisonReport:
     """All that a run found."""
 
-    rows: Sequence[Row]
+    rows: Sequence[ComparisonRow]
     not_found: Sequence[NotFound] = ()
-    late: Sequence[LateRow] = ()
-    gone: Sequence[Gone] = ()
+    uncopied: Sequence[UncopiedRow] = ()
+    deleted_topics: Sequence[DeletedSourceTopic] = ()
     foreign_ok: bool = False
     transformed: Sequence[Transformed] = ()
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> ComparisonVerdict:
         found = verdict(self.rows, foreign_ok=self.foreign_ok)
-        if found.good and (self.late or any(each.named for each in self.not_found)):
-            return Verdict.INCOMPLETE
+        if found.good and (self.uncopied or any(each.named for each in self.not_found)):
+            return ComparisonVerdict.INCOMPLETE
         return found
 
 
-def verdict(rows: Iterable[Row], *, foreign_ok: bool = False) -> Verdict:
+def verdict(rows: Iterable[ComparisonRow], *, foreign_ok: bool = False) -> ComparisonVerdict:
     """Return what the results say: with nothing that was compared they are never equal."""
     results = [each.result for each in rows]
     if any(not each.is_clean(foreign_ok=foreign_ok) for each in results):
-        return Verdict.DIFFERENT
+        return ComparisonVerdict.DIFFERENT
     if any(each.halted for each in results):
-        return Verdict.INCOMPLETE
+        return ComparisonVerdict.INCOMPLETE
     if any(each.comparison.equal for each in results):
-        return Verdict.EQUAL
+        return ComparisonVerdict.EQUAL
     if results and not any(map(_records, results)):
-        return Verdict.EMPTY
-    return Verdict.NOTHING
+        return ComparisonVerdict.EMPTY
+    return ComparisonVerdict.NOTHING
 
 
-def _records(result: Result) -> int:
+def _records(result: PartitionResult) -> int:
     """Return how many records, or offsets of them, were seen on either side."""
     found = result.comparison
-    told = sum(found.apart[why] for why in Apart)
-    return found.source_records + found.target_records + told
+    uncounted = sum(found.no_counterpart[why] for why in NoCounterpart)
+    return found.source_records + found.target_records + uncounted

@@ -26,7 +26,7 @@ _COPYING = frozenset({PartitionState.RUNNING, PartitionState.WAITING, PartitionS
 
 
 @dataclass(frozen=True, slots=True)
-class Copied:
+class CopyPosition:
     """What an anchor says of a partition. Default: nothing, so every record must be there."""
 
     source: int | None = None  # the next source offset to copy
@@ -41,7 +41,7 @@ class Copied:
         return self.source is not None and self.source >= end
 
 
-UNKNOWN_POSITION = Copied()
+UNKNOWN_POSITION = CopyPosition()
 
 
 class LogStarts(NamedTuple):
@@ -68,14 +68,14 @@ class CopyPositions(Protocol):
     def look(self) -> None:
         """Read the newest anchors. Raises ClusterUnavailable or ClusterRejected."""
 
-    def copied(self, source: TopicPartition, target: TopicPartition) -> Copied:
+    def copied(self, source: TopicPartition, target: TopicPartition) -> CopyPosition:
         """Return what the anchor said at the last look."""
 
     def begins(self, source: TopicPartition, starts: LogStarts) -> Begins:
         """Return from where the logs of a partition can be compared, given their first offsets."""
 
 
-class TopicIds(NamedTuple):
+class ClusterTopicIds(NamedTuple):
     """The ids of all topics, by name, on both clusters."""
 
     source: Mapping[str, str] = {}
@@ -92,7 +92,7 @@ class FlowPositions:
     """
 
     flow: Flow
-    ids: TopicIds
+    ids: ClusterTopicIds
     shared: bool = False
     own: bool = False
     tail: int | None = None
@@ -122,7 +122,7 @@ class FlowPositions:
         ids = {"", self.ids.source.get(source.topic, "")}
         return [each for each in self.reader.known.losses.get(source, []) if each.topic_id in ids]
 
-    def copied(self, source: TopicPartition, target: TopicPartition) -> Copied:
+    def copied(self, source: TopicPartition, target: TopicPartition) -> CopyPosition:
         """Return what the anchor said at the last look."""
         anchor = self.reader.known.anchors.get(source)
         ids = (self.ids.source.get(source.topic, ""), self.ids.target.get(target.topic, ""))
@@ -180,21 +180,21 @@ class FlowPositions:
         return answers.get(source, {}).get(offset, BEFORE_US)
 
 
-def copied_of(anchor: Anchor | None, target: TopicPartition, ids: tuple[str, str]) -> Copied:
+def copied_of(anchor: Anchor | None, target: TopicPartition, ids: tuple[str, str]) -> CopyPosition:
     """Return what an anchor says of a partition; ``ids``: of its topics now, empty if unknown."""
     if anchor is None:
-        return Copied(remark="the flow has no anchor of it, so every record must be there")
+        return CopyPosition(remark="the flow has no anchor of it, so every record must be there")
     if anchor.target_topic != target.topic:
-        return Copied(remark=f"its anchor is of the target topic {anchor.target_topic}")
+        return CopyPosition(remark=f"its anchor is of the target topic {anchor.target_topic}")
     for side, now, then in zip(
         ("source", "target"), ids, (anchor.source_topic_id, anchor.target_topic_id), strict=True
     ):
         if now and then and now != then:
-            return Copied(remark=f"the {side} topic was created again since it was copied")
+            return CopyPosition(remark=f"the {side} topic was created again since it was copied")
     halted = "" if anchor.state in _COPYING else f"{anchor.state}: {anchor.reason}"
     remark = "" if anchor.source is not None else "the flow has not started to copy it"
     is_transactional = anchor.mode == Mode.TRANSACTIONAL
-    return Copied(anchor.source, is_transactional, halted, remark, origins=anchor.origins)
+    return CopyPosition(anchor.source, is_transactional, halted, remark, origins=anchor.origins)
 
 
 def start_of(

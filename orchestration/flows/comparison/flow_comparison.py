@@ -6,8 +6,8 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from orchestration.flows.comparison.compared_partition import TopicPair
-from orchestration.flows.comparison.copy_positions import FlowPositions, TopicIds
-from orchestration.flows.comparison.own_records import OwnRecords
+from orchestration.flows.comparison.copy_positions import ClusterTopicIds, FlowPositions
+from orchestration.flows.comparison.own_records import FlowRecordFilter
 from orchestration.flows.comparison.topic_comparison import TopicComparer
 from replication.adapters.auth.client_config import to_librdkafka
 from replication.adapters.clients import KafkaClients, stored_clusters
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
     from typing import Self
 
-    from orchestration.flows.comparison.compared_partition import Result, Work
+    from orchestration.flows.comparison.compared_partition import PartitionResult, Work
     from orchestration.flows.comparison.compared_span import Span
-    from orchestration.flows.comparison.copy_positions import Copied, CopyPositions
+    from orchestration.flows.comparison.copy_positions import CopyPosition, CopyPositions
     from orchestration.flows.comparison.topic_comparison import Options
     from replication.adapters.admin.kafka_admin import KafkaAdmin
     from replication.client.admin import Clients, TopicInfo
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _LOOK_S = 0.5
 
 
-class Late(NamedTuple):
+class UncopiedPartition(NamedTuple):
     """A partition that is not copied up to the end that was waited for."""
 
     partition: TopicPartition
@@ -74,8 +74,8 @@ class FlowComparison:
             TopicPair(one, two, Compacted(one in compacted[0], two in compacted[1]))
             for one, two in named.items()
         ]
-        self.own = OwnRecords.for_flow(flow, config)
-        ids = TopicIds(_ids(self._here), _ids(there))
+        self.own = FlowRecordFilter.for_flow(flow, config)
+        ids = ClusterTopicIds(_ids(self._here), _ids(there))
         shared = self.own is not None or options.foreign_ok
         self.positions = FlowPositions(
             flow, ids, shared=shared, own=self.own is not None, tail=options.tail
@@ -91,7 +91,7 @@ class FlowComparison:
         self._comparer.close()
         self.positions.close()
 
-    def wait(self, limit_s: float, progress: Callable[[int], object]) -> list[Late]:
+    def wait(self, limit_s: float, progress: Callable[[int], object]) -> list[UncopiedPartition]:
         """Wait until all is copied that the source holds now; return what is not, in order.
 
         ``progress`` gets the offsets that are still to be copied. Partitions that halted are not
@@ -107,7 +107,7 @@ class FlowComparison:
                 for pair in self.pairs
                 for number in range(self._here[pair.source].partitions)
             }
-            left = late(ends, copied)
+            left = uncopied(ends, copied)
             progress(sum(each.end - (each.copied or 0) for each in left))
             waiting = any(not copied[each.partition].halted for each in left)
             if not waiting or time.monotonic() > deadline:
@@ -176,7 +176,7 @@ class FlowComparison:
         """Return the partitions to compare; see TopicComparer."""
         return self._comparer.plan(self.pairs)
 
-    def compare(self, work: Work, progress: Callable[[int], object]) -> Result:
+    def compare(self, work: Work, progress: Callable[[int], object]) -> PartitionResult:
         """Compare one partition; see TopicComparer."""
         return self._comparer.compare(work, progress)
 
@@ -186,7 +186,7 @@ class FlowComparison:
 
     def comparer(self, positions: CopyPositions, options: Options) -> TopicComparer:
         """Return what compares parts of partitions, as ``positions`` say; the caller closes it."""
-        own = OwnRecords.for_flow(self.flow, self._config)
+        own = FlowRecordFilter.for_flow(self.flow, self._config)
         return TopicComparer(self._clients, options, own, positions)
 
     def source_offsets(
@@ -198,14 +198,14 @@ class FlowComparison:
         """
         return self.positions.reader.source_offsets(partitions, at_ms)
 
-    def gone(self) -> list[str]:
+    def deleted_topics(self) -> list[str]:
         """Return the selected topics that were copied and that the source has no longer, sorted."""
         self.positions.look()
         copied = {each.topic for each in self.positions.reader.known.anchors}
         chosen = filter(self._topics.fullmatch, copied - self._here.keys())
         return list(self._selector.selected(chosen))
 
-    def beside(self, pair: TopicPair) -> list[str]:
+    def other_writers(self, pair: TopicPair) -> list[str]:
         """Return the flows that copy a topic of this name into the same target topic."""
         return [
             each.name
@@ -213,7 +213,7 @@ class FlowComparison:
             if each.name != self.flow.name and _joins(each, self._config, pair)
         ]
 
-    def _copied(self, pair: TopicPair, number: int) -> Copied:
+    def _copied(self, pair: TopicPair, number: int) -> CopyPosition:
         source, target = (TopicPartition(each, number) for each in (pair.source, pair.target))
         return self.positions.copied(source, target)
 
@@ -227,10 +227,12 @@ def selector_in_use(flow: Flow, config: Config, clients: Clients) -> TopicSelect
     return TopicSelector.for_flow(holding(flow, history.changes, history.copies), config.clusters)
 
 
-def late(ends: Mapping[TopicPartition, int], copied: Mapping[TopicPartition, Copied]) -> list[Late]:
+def uncopied(
+    ends: Mapping[TopicPartition, int], copied: Mapping[TopicPartition, CopyPosition]
+) -> list[UncopiedPartition]:
     """Return the partitions that are not copied up to their ends, in order."""
     return [
-        Late(each, end, copied[each].source)
+        UncopiedPartition(each, end, copied[each].source)
         for each, end in sorted(ends.items())
         if end and not copied[each].reaches(end)
     ]

@@ -19,17 +19,17 @@ from replication.state.backfill_names import BackfillNames, is_backfill
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from replication.adapters.topics.record_reader import Record
+    from replication.adapters.topics.record_reader import ConsumedRecord
     from replication.model import TopicPartition
     from replication.settings.config import Config
     from replication.settings.flow_settings import Flow
 
-    Concerns = Callable[[Record], bool]
+    Concerns = Callable[[ConsumedRecord], bool]
 
 _NAME = "isthmus-compare"
 
 
-class OwnRecords:
+class FlowRecordFilter:
     """Selects, for one flow, the records that it copies and those that it appended.
 
     The records that it copies are found as the flow itself does, by producer ids or by headers;
@@ -53,8 +53,8 @@ class OwnRecords:
         routes = Routes.of(config.flows, config.clusters)
         others = [each for each in config.flows if each.name != flow.name]
         shared = any(flow.target in {each.source, each.target} for each in others)
-        is_told_apart = (flow.name in routes.flows and shared) or _has_backfill(flow)
-        return cls(flow, routes) if is_told_apart else None
+        shares_topics = (flow.name in routes.flows and shared) or _has_backfill(flow)
+        return cls(flow, routes) if shares_topics else None
 
     def of_source(self, partition: TopicPartition, end: int, origins: str = "") -> Concerns:
         """Return a predicate that is true of the records before ``end`` that the flow copies.

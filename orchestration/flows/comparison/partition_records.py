@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from orchestration.flows.comparison.compared_partition import Work
-    from replication.adapters.topics.record_reader import Record, RecordReader
+    from replication.adapters.topics.record_reader import ConsumedRecord, RecordReader
     from replication.model import TopicPartition
 
-    Concerns = Callable[[Record], bool]
+    Concerns = Callable[[ConsumedRecord], bool]
 
 _PROGRESS_EVERY = 1_000  # records between two calls of ``progress``
 
 
-def every(_: Record) -> bool:
+def every(_: ConsumedRecord) -> bool:
     """Say that a record counts."""
     return True
 
@@ -43,7 +43,7 @@ class PartitionRecords:
 
     def of_source(
         self, reader: RecordReader, begin: int, progress: Callable[[int], object]
-    ) -> Iterator[Record]:
+    ) -> Iterator[ConsumedRecord]:
         """Yield the source's records; ``progress`` gets the records read since its last call.
 
         Damaged ones that the copy passed over are not read.
@@ -62,7 +62,7 @@ class PartitionRecords:
                 unreported = 0
         progress(unreported)
 
-    def of_target(self, reader: RecordReader, begin: int) -> Iterator[Record]:
+    def of_target(self, reader: RecordReader, begin: int) -> Iterator[ConsumedRecord]:
         """Yield the target's records."""
         for record in _read(reader, self.work.target, OffsetRange(begin, self.work.target_end)):
             if not self.appended(record):
@@ -70,7 +70,7 @@ class PartitionRecords:
             elif self.concerns(record):
                 yield record
 
-    def plain(self, record: Record) -> Fingerprint:
+    def plain(self, record: ConsumedRecord) -> Fingerprint:
         """Return a record's fingerprint, without the provenance header that a copy may have."""
         headers = [each for each in record.headers if each[0] != ORIGIN]
         self.origins += len(headers) != len(record.headers)
@@ -79,14 +79,16 @@ class PartitionRecords:
         content = record.key, record.value, tuple(headers), time_ms
         return Fingerprint(record.offset, digest, tuple(map(hash, content)) if self.parts else ())
 
-    def keyed(self, record: Record) -> Keyed:
+    def keyed(self, record: ConsumedRecord) -> Keyed:
         """Return the fingerprints of a record and its key."""
         offset, digest, _ = self.plain(record)
         key = digest if record.key is None else fingerprint(record.key, None, (), None)
         return Keyed(offset, key, digest, record.value is None)
 
 
-def _read(reader: RecordReader, partition: TopicPartition, span: OffsetRange) -> Iterator[Record]:
+def _read(
+    reader: RecordReader, partition: TopicPartition, span: OffsetRange
+) -> Iterator[ConsumedRecord]:
     begin, end = span
     if end > begin:  # otherwise the partition may not exist
         yield from reader.read(partition, end, begin)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from orchestration.flows.comparison.compared_partition import Result, TopicPair, Work
+from orchestration.flows.comparison.compared_partition import PartitionResult, TopicPair, Work
 from orchestration.flows.comparison.compared_span import is_explained, span_of
 from orchestration.flows.comparison.copy_positions import UNKNOWN, UNKNOWN_POSITION, LogStarts
 from orchestration.flows.comparison.partition_records import PartitionRecords, every
@@ -16,15 +16,15 @@ from replication.errors import ConfigError
 from replication.model import TopicPartition
 from replication.records.compare import compare
 from replication.records.compare_compacted import compare_compacted
-from replication.records.comparison_result import Apart, Limits
+from replication.records.comparison_result import Limits, NoCounterpart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from orchestration.flows.comparison.compared_span import Span
     from orchestration.flows.comparison.copy_positions import CopyPositions
-    from orchestration.flows.comparison.own_records import OwnRecords
-    from replication.adapters.topics.record_reader import Record
+    from orchestration.flows.comparison.own_records import FlowRecordFilter
+    from replication.adapters.topics.record_reader import ConsumedRecord
     from replication.records.comparison_result import Comparison
 
 _ATTEMPTS = 3  # where retention deletes records while they are read
@@ -40,7 +40,7 @@ class Options:
     isolation: str = COMMITTED  # of the source
     foreign_ok: bool = False  # records of other producers on the target are no difference
     limits: Limits = field(default_factory=Limits)
-    concerns: Callable[[Record], bool] = every  # of either side: other records are skipped
+    concerns: Callable[[ConsumedRecord], bool] = every  # of either side: other records are skipped
     target_isolation: str = UNCOMMITTED
     tail: int | None = None  # only so many offsets before the copy's position; None: all
     parts: bool = False  # say which part of a record differs
@@ -59,7 +59,7 @@ class TopicComparer:
         self,
         clients: tuple[Mapping[str, Any], Mapping[str, Any]],
         options: Options,
-        own: OwnRecords | None = None,
+        own: FlowRecordFilter | None = None,
         positions: CopyPositions | None = None,
     ) -> None:
         self._clients = clients
@@ -92,7 +92,7 @@ class TopicComparer:
         begun = [self._begin(pair, number, counts[pair]) for pair, number in parts]
         return [self._with_source_end(each) for each in begun]
 
-    def compare(self, work: Work, progress: Callable[[int], object]) -> Result:
+    def compare(self, work: Work, progress: Callable[[int], object]) -> PartitionResult:
         """Compare one partition; ``progress`` gets the records read since its last call.
 
         It is compared again where retention deleted, meanwhile, records that were then missed.
@@ -124,7 +124,7 @@ class TopicComparer:
 
     def _once(
         self, records: PartitionRecords, span: Span, progress: Callable[[int], object]
-    ) -> Result:
+    ) -> PartitionResult:
         work, options = records.work, self._options
         source = records.of_source(self._source, span.begins.source, progress)
         target = records.of_target(self._target(work), span.begins.target)
@@ -143,9 +143,12 @@ class TopicComparer:
                 limits=options.limits,
                 known=span.known,
             )
-        for why, count in {**span.apart, Apart.OF_OTHERS: records.of_others}.items():
-            found.apart[why] += count
-        return Result(work, found, timed, records.origins)
+        for why, count in {
+            **span.no_counterpart,
+            NoCounterpart.OF_OTHERS: records.of_others,
+        }.items():
+            found.no_counterpart[why] += count
+        return PartitionResult(work, found, timed, records.origins)
 
     def _was_deleted(self, work: Work, span: Span, found: Comparison) -> bool:
         """Say whether retention may explain what was found, as it has gone on since."""
@@ -220,7 +223,7 @@ def compare_topics(
     target: Mapping[str, Any],
     pairs: Sequence[TopicPair],
     options: Options | None = None,
-) -> list[Result]:
+) -> list[PartitionResult]:
     """Compare topics and return the result of each partition; every record must be there."""
     comparer = TopicComparer((source, target), options or Options())
     try:

@@ -2,7 +2,6 @@
 
 ``clients``: What a look asks: state topics of a target, end offsets of a source, processes of this
     host
-``clock``: The clock of stored records
 ``flow_look``: What one look at a flow found, and what follows: health, lag, what a failover would
     lose
 ``flow_reader``: Reads a flow's desired state, driver status, anchors and end offsets from its

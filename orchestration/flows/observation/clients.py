@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from replication.supervision.driver_supervision import Application
 
 
-class Store(Protocol):
+class ObservedStore(Protocol):
     """Isthmus' own topics on a target; see ``adapters.topics.state_store``."""
 
     def read(self, topic: str, kind: type[Stored] | None = None) -> Mapping[bytes, Stored]:
@@ -48,10 +48,10 @@ class Ends(Protocol):
         """Return the readable end of each partition that has a leader."""
 
 
-class Clusters(Protocol):
+class ClusterClients(Protocol):
     """Clients of a flow's two clusters."""
 
-    def store(self, flow: Flow) -> Store: ...
+    def store(self, flow: Flow) -> ObservedStore: ...
 
     def source(self, flow: Flow) -> Ends: ...
 

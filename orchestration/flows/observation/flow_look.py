@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from replication.model import FlowState, TopicPartition
-from replication.supervision.health import Health, Seen, flow_health, has_driver
+from replication.supervision.health import FlowObservation, Health, flow_health, has_driver
 from replication.supervision.lag import FlowLag, flow_lag, unknown_lag
 from replication.supervision.partition_states import paused
 from replication.supervision.recovery_point import RecoveryPoint, anchored, recovery_point, unplaced
@@ -15,7 +15,7 @@ from replication.supervision.settings_check import in_force
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from replication.adapters.followed_file import Reading
+    from replication.adapters.followed_file import FileInForce
     from replication.settings.flow_settings import Flow
     from replication.state import Anchor, Drill, GroupPositions, TaskReport, Verification
 
@@ -29,7 +29,7 @@ class FlowLook:
     """
 
     flow: Flow
-    seen: Seen
+    seen: FlowObservation
     ends: Mapping[TopicPartition, int] = field(default_factory=dict)
     tasks: tuple[TaskReport, ...] = ()
     groups: tuple[GroupPositions, ...] = ()
@@ -71,7 +71,7 @@ class FlowLook:
         silent = (self.seen.target_silence, self.seen.source_silence)
         return "; ".join(each for each in silent if each is not None) or None
 
-    def follows(self, reading: Reading) -> tuple[bool, str]:
+    def follows(self, reading: FileInForce) -> tuple[bool, str]:
         """Return whether the flow's driver follows the file as it was just read, and the reason."""
         status = self.seen.status if has_driver(self.seen) else None
         last = (reading.problem, reading.fingerprint, reading.read_ms)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import socket
 from typing import TYPE_CHECKING, NamedTuple
 
-from orchestration.flows.observation.clock import now_ms
 from orchestration.flows.observation.flow_look import FlowLook
 from orchestration.flows.observation.flow_records import (
     absent_topics,
@@ -22,6 +21,7 @@ from orchestration.flows.observation.flow_records import (
 )
 from replication.adapters.local.processes import began
 from replication.client.cluster_ids import FlowClusters, known_ids, stored_ids
+from replication.clock import now_ms
 from replication.errors import ReplicationError, WrongCluster
 from replication.model import ABSENT, Desired, TopicPartition
 from replication.recovery.procedure import newest, open_since
@@ -39,13 +39,18 @@ from replication.state import (
     offsets_topic,
     status_topic,
 )
-from replication.supervision.health import Seen
+from replication.supervision.health import FlowObservation
 from replication.supervision.lag import standing, with_absent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from orchestration.flows.observation.clients import Clusters, Ends, Processes, Store
+    from orchestration.flows.observation.clients import (
+        ClusterClients,
+        Ends,
+        ObservedStore,
+        Processes,
+    )
     from replication.client.cluster_ids import Verify
     from replication.settings.flow_settings import Flow
     from replication.supervision.driver_supervision import Application
@@ -70,7 +75,7 @@ class _Source(NamedTuple):
 
 def look_at(
     flow: Flow,
-    clusters: Clusters,
+    clusters: ClusterClients,
     *,
     driver: bool = False,
     stopped_ms: int = 0,
@@ -90,7 +95,7 @@ def look_at(
     intent = next((each for each in stored if isinstance(each, Intent)), Intent(flow.name))
     status = next((each for each in stored if isinstance(each, FlowStatus)), None)
     last = newest(operations(stored), flow.name)
-    seen = Seen(
+    seen = FlowObservation(
         flow=flow.name,
         host=socket.gethostname(),
         now_ms=now_ms(),
@@ -123,7 +128,7 @@ def look_at(
     )
 
 
-def _see_target(flow: Flow, clusters: Clusters, local: ClusterIds) -> _Target:
+def _see_target(flow: Flow, clusters: ClusterClients, local: ClusterIds) -> _Target:
     known = FlowClusters(flow.name)
     try:
         found = _read_target(flow, clusters.store(flow))
@@ -138,7 +143,7 @@ def _see_target(flow: Flow, clusters: Clusters, local: ClusterIds) -> _Target:
 
 
 def _see_source(
-    flow: Flow, clusters: Clusters, anchors: Iterable[Anchor], known: FlowClusters
+    flow: Flow, clusters: ClusterClients, anchors: Iterable[Anchor], known: FlowClusters
 ) -> _Source:
     try:
         # Before the ends: a silent source is asked for one answer only, or the look takes too long.
@@ -150,7 +155,7 @@ def _see_source(
         return _Source({}, f"source cluster {flow.source} did not answer ({error})")
 
 
-def _require_same(client: Store | Ends, verify: Verify) -> None:
+def _require_same(client: ObservedStore | Ends, verify: Verify) -> None:
     """Raise WrongCluster if ``client`` has reached another cluster; the next look finds the way."""
     try:
         verify(client.cluster_id())
@@ -159,7 +164,9 @@ def _require_same(client: Store | Ends, verify: Verify) -> None:
         raise
 
 
-def look_here(flow: Flow, app: Application, clusters: Clusters, processes: Processes) -> FlowLook:
+def look_here(
+    flow: Flow, app: Application, clusters: ClusterClients, processes: Processes
+) -> FlowLook:
     """Look at one flow and at the processes of its application on this host."""
     driver, stopped_ms = processes.driver_alive(app), processes.stopped_ms(app)
     local = processes.cluster_ids(app, flow)
@@ -171,7 +178,7 @@ def _runs_here(status: FlowStatus) -> bool:
     return status.host == socket.gethostname() and began(status.pid) is not None
 
 
-def _read_target(flow: Flow, store: Store) -> list[Stored]:
+def _read_target(flow: Flow, store: ObservedStore) -> list[Stored]:
     """Return the flow's own records; several flows may share a topic."""
     topics = (status_topic(flow.source), anchors_topic(flow.source))
     records = [each for topic in topics for each in store.read(topic).values()]
@@ -181,7 +188,7 @@ def _read_target(flow: Flow, store: Store) -> list[Stored]:
 
 
 def _read_source(
-    flow: Flow, clusters: Clusters, anchors: Iterable[Anchor]
+    flow: Flow, clusters: ClusterClients, anchors: Iterable[Anchor]
 ) -> Mapping[TopicPartition, int]:
     """Return the end offsets, read after the anchors: so lag cannot be negative.
 

@@ -78,13 +78,13 @@ class CheckedClient:
 
     def cluster_id(self) -> str:
         """Return the id of the cluster that answers, be it the right one or not."""
-        heard = str(self.cluster("reading the cluster id").cluster_id)
+        cluster_id = str(self.cluster("reading the cluster id").cluster_id)
         if self._verify is not None:
             try:
-                self._verify(heard)
+                self._verify(cluster_id)
             except WrongCluster:  # it knows the other cluster's brokers, and asks them for ever
                 self.reconnect()
-        return heard
+        return cluster_id
 
     def reconnect(self) -> None:
         """Forget the brokers that the client has learned: the next call asks the address."""
@@ -102,7 +102,7 @@ class CheckedClient:
                 request_timeout=self.timeout_s
             )
             found = self.wait(answers)
-        reached_by(self._settings).heard(str(found.cluster_id))
+        reached_by(self._settings).learn(str(found.cluster_id))
         return found
 
     @contextmanager
@@ -119,13 +119,13 @@ class CheckedClient:
     def _asking(self, doing: str) -> Iterator[AdminClient]:
         client: AdminClient | None = None
 
-        def heard() -> ReportedErrors:
+        def reported_errors() -> ReportedErrors:
             if client is not None:
                 client.poll(0)  # this is what calls error_cb
             return self._complaints
 
         refusals, errors = self._clients.ended_by_refusal(), explained(self._settings)
-        with errors, refusals, our_errors(f"{doing} at {self.address}", heard):
+        with errors, refusals, our_errors(f"{doing} at {self.address}", reported_errors):
             client = self._clients.get()
             yield client
         self._complaints.forget()  # it answers again: old complaints explain nothing

@@ -29,11 +29,11 @@ def end_offsets(
     Raises ClusterUnavailable, ClusterRejected. The client is only asked about those that it knows a
     leader of, see PartitionLeaders; where an answer lacks one it learns of the leaders again.
     """
-    wanted = [*partitions]
-    if not wanted:
+    asked_for = [*partitions]
+    if not asked_for:
         return {}
     with asked.doing("reading end offsets") as client:
-        led = asked.led(client, wanted)
+        led = asked.led(client, asked_for)
         try:
             found = _list_offsets(asked, client, led)
         except KafkaException as error:
@@ -41,7 +41,7 @@ def end_offsets(
                 raise
             found = {}
         if len(found) < len(led):
-            found = _list_offsets(asked, client, asked.led(client, wanted, anew=True))
+            found = _list_offsets(asked, client, asked.led(client, asked_for, anew=True))
         return found
 
 

@@ -35,7 +35,7 @@ _AT_ONCE = 500  # topics a request: answers of a large cluster stay small
 
 
 class KafkaAdmin:
-    """Implements ``client.admin.Cluster``. ``client`` holds librdkafka's settings.
+    """Implements ``client.admin.ClusterAdmin``. ``client`` holds librdkafka's settings.
 
     Every call waits for its own answer, at most ``timeout``. Raises ClusterUnavailable or
     ClusterRejected, which name the cluster's address.

@@ -109,7 +109,7 @@ class _Log:
     def log(self, _level: int, text: str, *about: object) -> None:
         found = _OTHER_CLUSTER.search(text % about)
         if found and self._reached.turns == self._turns:
-            self._reached.heard(found[1], found[2])
+            self._reached.learn(found[1], found[2])
 
 
 def quiet(client: Mapping[str, Any], complaints: ReportedErrors) -> dict[str, Any]:

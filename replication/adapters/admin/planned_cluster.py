@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class PlannedCluster(KafkaAdmin):
-    """Implements ``client.admin.Cluster``; ``properties`` are Java client properties.
+    """Implements ``client.admin.ClusterAdmin``; ``properties`` are Java client properties.
 
     ``name`` is the cluster's in the file: errors show it beside the address.
     """

@@ -10,8 +10,8 @@
 ``msk_iam``: Tokens for Amazon MSK: a request that IAM credentials sign, which its brokers take as a
     token
 ``oauth``: Tokens for SASL/OAUTHBEARER: fetched with client credentials, renewed before they expire
-``reached_clusters``: The cluster id that each address led to last, as any client of the process has
-    heard
+``reached_clusters``: The cluster id that each address led to last, as any client of the process was
+    answered
 ``sasl_settings``: Translates Java's ``sasl.*`` properties into settings of librdkafka and
     kafka-python
 ``tls_context``: The SSL context of a connection

@@ -20,7 +20,7 @@ class Account:
     """The user of a client, and where its credentials and its trust are set, if known."""
 
     user: str = ""
-    credentials: str = ""  # an ``Origin`` as text
+    credentials: str = ""  # a ``KeyOrigin`` as text
     trust: str = ""
 
     def about(self, error: Exception) -> str:

@@ -120,10 +120,10 @@ def explained(settings: Settings) -> Iterator[None]:
         about = settings.account.about(
             error.__cause__ if isinstance(error.__cause__, LoginRejected) else error
         )
-        told = [f"{error} ({about})" if about else str(error), settings.problem]
-        if told == [str(error), ""]:
+        problems = [f"{error} ({about})" if about else str(error), settings.problem]
+        if problems == [str(error), ""]:
             raise
-        raise type(error)("; ".join(filter(None, told))) from error.__cause__
+        raise type(error)("; ".join(filter(None, problems))) from error.__cause__
 
 
 class RenewedClient(Generic[Client]):

@@ -119,7 +119,7 @@ class _Kerberos(SaslMechanismGSSAPI):  # type: ignore[misc]  # it has no types
         try:
             super().receive(auth_bytes)
         except GSSError as error:
-            raise ConfigError(f"Kerberos: {_said(error)}") from None
+            raise ConfigError(f"Kerberos: {_reason(error)}") from None
 
 
 register_sasl_mechanism("GSSAPI", _Kerberos, overwrite=True)
@@ -130,10 +130,10 @@ def _explained(error: Any, login: KerberosLogin) -> ConfigError | ClusterUnavail
     where = f" with the key table {login.keytab}" if login.keytab else ""
     code = error.min_code - (1 << 32) if error.min_code >= 1 << 31 else error.min_code
     kind = ClusterUnavailable if code in _UNREACHABLE else ConfigError
-    return kind(f"Kerberos: no ticket{whose}{where}: {_said(error)}")
+    return kind(f"Kerberos: no ticket{whose}{where}: {_reason(error)}")
 
 
-def _said(error: Any) -> str:
+def _reason(error: Any) -> str:
     """Return Kerberos' own words, without GSSAPI's before them."""
     return str(error.gen_message()).rpartition("): ")[2]
 

@@ -33,22 +33,22 @@ _FORMS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Store:
+class PemStore:
     """Certificates, and a private key where there is one, as PEM text."""
 
     certificates: str
     key: str | None = field(default=None, repr=False)
 
 
-def trust_store(props: Mapping[str, str]) -> Store | None:
+def trust_store(props: Mapping[str, str]) -> PemStore | None:
     """Return whom the client trusts, or None for the system's authorities. Raises ConfigError."""
     inline = props.get("ssl.truststore.certificates", "").strip()
     if inline:
-        return Store(_certificates(inline.encode(), "ssl.truststore.certificates"))
+        return PemStore(_certificates(inline.encode(), "ssl.truststore.certificates"))
     return _store(props, "truststore")
 
 
-def key_store(props: Mapping[str, str]) -> Store | None:
+def key_store(props: Mapping[str, str]) -> PemStore | None:
     """Return the client's own certificate chain and key, or None. Raises ConfigError."""
     inline = props.get("ssl.keystore.key", "").strip()
     if inline:
@@ -60,7 +60,7 @@ def key_store(props: Mapping[str, str]) -> Store | None:
     return store
 
 
-def _store(props: Mapping[str, str], kind: str) -> Store | None:
+def _store(props: Mapping[str, str], kind: str) -> PemStore | None:
     location = props.get(f"ssl.{kind}.location", "").strip()
     if not location:
         return None
@@ -97,10 +97,10 @@ def _key_password(props: Mapping[str, str]) -> str | None:
     return props.get("ssl.key.password")
 
 
-def _pem_store(data: bytes, where: str, password: str | None) -> Store:
+def _pem_store(data: bytes, where: str, password: str | None) -> PemStore:
     certificates = _certificates(data, where)
     if b"PRIVATE KEY-----" not in data:
-        return Store(certificates)
+        return PemStore(certificates)
     try:
         key = load_pem_private_key(data, password.encode() if password else None)
     except TypeError:
@@ -109,7 +109,7 @@ def _pem_store(data: bytes, where: str, password: str | None) -> Store:
         key = load_pem_private_key(data, None)  # a password for a key that needs none
     except ValueError:
         raise ConfigError(f"{where}: ssl.key.password is wrong, or the key is damaged") from None
-    return Store(certificates, _key_pem(key))
+    return PemStore(certificates, _key_pem(key))
 
 
 def _certificates(data: bytes, where: str) -> str:
@@ -120,7 +120,7 @@ def _certificates(data: bytes, where: str) -> str:
     return _certificate_pem(found)
 
 
-def _pkcs12_store(data: bytes, location: str, password: str | None) -> Store:
+def _pkcs12_store(data: bytes, location: str, password: str | None) -> PemStore:
     try:
         found = pkcs12.load_pkcs12(data, password.encode() if password else None)
     except ValueError:
@@ -130,10 +130,10 @@ def _pkcs12_store(data: bytes, location: str, password: str | None) -> Store:
         ) from None
     own = [found.cert.certificate] if found.cert else []
     chain = own + [each.certificate for each in found.additional_certs]
-    return Store(_certificate_pem(chain), _key_pem(found.key) if found.key else None)
+    return PemStore(_certificate_pem(chain), _key_pem(found.key) if found.key else None)
 
 
-def _jks_store(data: bytes, location: str, password: str | None, own: str | None) -> Store:
+def _jks_store(data: bytes, location: str, password: str | None, own: str | None) -> PemStore:
     import jks  # noqa: PLC0415 - 0.1 s that only a JKS file should pay
 
     try:
@@ -145,8 +145,8 @@ def _jks_store(data: bytes, location: str, password: str | None, own: str | None
     trusted = [x509.load_der_x509_certificate(each.cert) for each in store.certs.values()]
     for entry in store.private_keys.values():
         chain = [x509.load_der_x509_certificate(der) for _, der in entry.cert_chain]
-        return Store(_certificate_pem(chain + trusted), _jks_key(entry, location, own))
-    return Store(_certificate_pem(trusted))
+        return PemStore(_certificate_pem(chain + trusted), _jks_key(entry, location, own))
+    return PemStore(_certificate_pem(trusted))
 
 
 def _jks_key(entry: Any, location: str, password: str | None) -> str:

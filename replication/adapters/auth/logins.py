@@ -2,7 +2,7 @@
 
 Brokers may lock a user whose logins fail, and a driver has many clients. So all clients of a
 process that log in at a cluster in the same way share a ``Login``: after a refusal one of them
-tries again after a pause, and the others are told the reason at once. Another password, token or
+tries again after a pause, and the others get the reason at once. Another password, token or
 file makes another ``Login``, which is tried at once.
 
 A password may also be changed on the brokers before the file that a client reads it from. So once

@@ -81,7 +81,7 @@ class TokenCallback:
 
     It never raises: nobody could catch that there. Where it has no token for a moment it hands
     over the last one, for 10 s. A broker refuses that if it has ended; whoever makes a client anew
-    because of that calls ``require`` and is told the reason.
+    because of that calls ``require`` and gets the reason.
     """
 
     def __init__(self, provider: TokenProvider) -> None:

@@ -10,7 +10,7 @@ from replication.config.file.tls_limits import TlsLimits
 from replication.errors import ConfigError
 
 if TYPE_CHECKING:
-    from replication.adapters.auth.key_stores import Store
+    from replication.adapters.auth.key_stores import PemStore
 
 
 class TlsContext(ssl.SSLContext):
@@ -24,7 +24,9 @@ class TlsContext(ssl.SSLContext):
         limits.apply(self)
 
 
-def tls_context(trusted: Store | None, own: Store | None, *, checks_host_name: bool) -> TlsContext:
+def tls_context(
+    trusted: PemStore | None, own: PemStore | None, *, checks_host_name: bool
+) -> TlsContext:
     """Return a context for TLS 1.2 and later.
 
     ``trusted``: None for the system's authorities. ``own``: the client's chain and key, if any.

@@ -68,7 +68,7 @@ def run_format_tool(directory: Path, version: str) -> Path:
     done = _format_tool(file, new_cluster_id(), version)
     if done.returncode != 0:
         raise EnvironmentProblem(
-            f"formatting storage for Kafka {version} with Kafka's own tool: {_said(done)}"
+            f"formatting storage for Kafka {version} with Kafka's own tool: {_output(done)}"
         )
     return data / _FEATURES
 
@@ -76,7 +76,7 @@ def run_format_tool(directory: Path, version: str) -> Path:
 def config_problem(file: Path, cluster_id: str, version: str) -> str:
     """Return what Kafka finds wrong in a server.properties whose storage is formatted, or ""."""
     done = _format_tool(file, cluster_id, version, "--ignore-formatted")
-    return _said(done) if done.returncode != 0 else ""
+    return _output(done) if done.returncode != 0 else ""
 
 
 def _format_tool(
@@ -97,7 +97,7 @@ def _format_tool(
         ) from error
 
 
-def _said(done: subprocess.CompletedProcess[str]) -> str:
+def _output(done: subprocess.CompletedProcess[str]) -> str:
     """Return the tool's own words, without stack traces and what its logging says of itself."""
     lines = (done.stdout + done.stderr).splitlines()
     return "; ".join(each for each in lines if not each.startswith(("\tat ", "SLF4J:")))

@@ -29,8 +29,8 @@ def archive_path(program: str, jars: Sequence[Path]) -> Path | None:
     except EnvironmentProblem:
         return None
     real, stamp = java().resolve(), max(each.stat().st_mtime_ns for each in jars)
-    told = f"{real} {real.stat().st_mtime_ns} {jars[0].parent} {len(jars)} {stamp}"
-    archive = place / f"{program}-{hashlib.sha256(told.encode()).hexdigest()[:16]}.jsa"
+    identity = f"{real} {real.stat().st_mtime_ns} {jars[0].parent} {len(jars)} {stamp}"
+    archive = place / f"{program}-{hashlib.sha256(identity.encode()).hexdigest()[:16]}.jsa"
     return archive if os.access(archive, os.R_OK) or is_writable(place) else None
 
 

@@ -11,7 +11,7 @@ import psutil
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ProcessEntry:
     """A live process."""
 
     pid: int
@@ -20,7 +20,7 @@ class Entry:
     cpu_s: float  # used so far, without children
 
 
-def below(pid: int) -> list[Entry]:
+def below(pid: int) -> list[ProcessEntry]:
     """Return all live descendants of ``pid``, in no particular order; none if it has ended."""
     found = []
     with suppress(psutil.NoSuchProcess):
@@ -36,9 +36,9 @@ def kill(pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
 
 
-def _entry(process: psutil.Process) -> Entry:
+def _entry(process: psutil.Process) -> ProcessEntry:
     """Raises psutil.NoSuchProcess."""
     with process.oneshot():
         used = process.cpu_times()
         command = " ".join(process.cmdline())
-        return Entry(process.pid, process.ppid(), command, used.user + used.system)
+        return ProcessEntry(process.pid, process.ppid(), command, used.user + used.system)

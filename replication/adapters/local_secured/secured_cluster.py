@@ -37,7 +37,6 @@ from replication.adapters.local_secured.listeners import (
     system_properties,
 )
 from replication.adapters.local_secured.login import TRUST_STORE, login, principal
-from replication.adapters.local_secured.rights import allow_only, set_passwords
 from replication.adapters.local_secured.secret_file import (
     PROVIDERS,
     STORES,
@@ -47,6 +46,7 @@ from replication.adapters.local_secured.secret_file import (
 from replication.adapters.local_secured.store_files import TYPES, write_key_store, write_trust_store
 from replication.adapters.local_secured.token_server import TOKEN_KEY
 from replication.adapters.local_secured.tokens import new_token_key
+from replication.adapters.local_secured.users import allow_only, set_passwords
 from replication.config.file.providers import resolve_all
 from replication.errors import EnvironmentProblem
 
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from replication.adapters.local.broker_config import Node
-    from replication.adapters.local_secured.rights import Right
+    from replication.adapters.local_secured.users import Right
 
 USER = "isthmus"  # with only the rights that ``isthmus acls needed`` prints
 _KEY_SET = "token-keys.json"

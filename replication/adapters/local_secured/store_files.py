@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 from cryptography.hazmat.primitives.serialization import (
@@ -14,6 +13,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from replication.adapters.local.files import write_whole
+from replication.clock import now_ms
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,8 +62,8 @@ def write_key_store(
 def _jks_trust(authority: x509.Certificate, password: str) -> bytes:
     import jks  # noqa: PLC0415 - 0.1 s that only a JKS file should pay
 
-    certificate, now_ms = authority.public_bytes(Encoding.DER), int(time.time() * 1000)
-    entry = jks.TrustedCertEntry(alias="authority", cert=certificate, timestamp=now_ms)
+    certificate, wall_ms = authority.public_bytes(Encoding.DER), now_ms()
+    entry = jks.TrustedCertEntry(alias="authority", cert=certificate, timestamp=wall_ms)
     entry.type = "X.509"
     return _saved(entry, password)
 

@@ -41,8 +41,8 @@ class TokenServer(ThreadingHTTPServer):
 
     def knows(self, user: str, secret: str) -> bool:
         """Return whether it is that user's secret."""
-        wanted = read_secrets(self.folder).get(user)
-        return wanted is not None and hmac.compare_digest(wanted.encode(), secret.encode())
+        expected = read_secrets(self.folder).get(user)
+        return expected is not None and hmac.compare_digest(expected.encode(), secret.encode())
 
 
 class _Request(BaseHTTPRequestHandler):

@@ -2,7 +2,7 @@
 
 ``address_probe``: Connects to one address step by step: DNS, port, TLS, login
 ``cluster_probe``: Asks a cluster for its disks, quotas, clock and record times, and for our rights
-``requests``: The requests of the cluster probe, and what their responses say
+``probe_requests``: The requests of the cluster probe, and what their responses say
 
 Nothing is written to a cluster.
 

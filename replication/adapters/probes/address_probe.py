@@ -12,7 +12,7 @@ from kafka.protocol.broker_version_data import infer_broker_version_from_api_ver
 
 from replication.adapters.wire.connection.broker_address import address, split_address
 from replication.adapters.wire.connection.open_connection import open_connection
-from replication.client.cluster_facts import AddressFacts, Certificate, Step
+from replication.client.cluster_facts import AddressFacts, Certificate, ConnectionStep
 from replication.errors import ClusterRejected, ReplicationError
 
 if TYPE_CHECKING:
@@ -32,22 +32,22 @@ def probe_address(
     try:
         hosts = _resolve(host, port)
     except OSError as error:
-        return AddressFacts(where, Step.DNS, f"{host} has no address: {error.strerror}")
+        return AddressFacts(where, ConnectionStep.DNS, f"{host} has no address: {error.strerror}")
     try:
         socket.create_connection((host, port), patience_s).close()
     except OSError as error:
-        return AddressFacts(where, Step.PORT, _reason(error), hosts)
+        return AddressFacts(where, ConnectionStep.PORT, _reason(error), hosts)
     certificates: tuple[Certificate, ...] = ()
     if str(config["security_protocol"]).endswith("SSL"):
         problem, certificates = _handshake(host, port, config, patience_s)
         if problem:
-            return AddressFacts(where, Step.TLS, problem, hosts, certificates)
+            return AddressFacts(where, ConnectionStep.TLS, problem, hosts, certificates)
     try:
         opened = open_connection(host, port, config, patience_s)
     except ReplicationError as error:
-        step = Step.LOGIN if isinstance(error, ClusterRejected) else Step.PORT
-        said = str(error).partition(f"{address(host, port)}: ")[2] or str(error)
-        return AddressFacts(where, step, said, hosts, certificates)
+        step = ConnectionStep.LOGIN if isinstance(error, ClusterRejected) else ConnectionStep.PORT
+        reason = str(error).partition(f"{address(host, port)}: ")[2] or str(error)
+        return AddressFacts(where, step, reason, hosts, certificates)
     opened.sock.close()
     versions = {key: tuple(each) for key, each in opened.versions.items()}
     version = tuple(infer_broker_version_from_api_versions(versions))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from kafka.protocol.broker_version_data import infer_broker_version_from_api_versions
 
 from replication.adapters.auth.client_config import to_kafka_python
-from replication.adapters.probes import requests
+from replication.adapters.probes import probe_requests
 from replication.adapters.wire.connection.broker_address import address
 from replication.adapters.wire.connection.connections import BrokerConnections
 from replication.adapters.wire.coordinator_search import (
@@ -21,7 +21,13 @@ from replication.adapters.wire.coordinator_search import (
     find_coordinators,
 )
 from replication.client.acl_values import CLUSTER, GROUP, TOPIC
-from replication.client.cluster_facts import ClusterFacts, Grant, LogDir, Quota, Times
+from replication.client.cluster_facts import (
+    ClusterFacts,
+    GrantedOperations,
+    LogDir,
+    Quota,
+    RecordTimes,
+)
 from replication.client.error_codes import ErrorCode
 from replication.errors import ClusterRejected, ReplicationError
 from replication.model import MAX_TIMESTAMP, TopicPartition
@@ -71,11 +77,11 @@ class ClusterProbe:
         """Return the log directories of all brokers."""
         return self._loop.run_until_complete(self._all_log_dirs())
 
-    def grants(self, resources: Iterable[Resource]) -> tuple[Grant, ...]:
+    def grants(self, resources: Iterable[Resource]) -> tuple[GrantedOperations, ...]:
         """Return what our user may do with these resources, all of them literal names."""
         return self._loop.run_until_complete(self._grants(tuple(dict.fromkeys(resources))))
 
-    def times(self, topics: Iterable[str]) -> dict[TopicPartition, Times]:
+    def times(self, topics: Iterable[str]) -> dict[TopicPartition, RecordTimes]:
         """Return the times of the oldest and the newest record of each partition of ``topics``."""
         return self._loop.run_until_complete(self._times(tuple(topics)))
 
@@ -86,8 +92,8 @@ class ClusterProbe:
         unknown = dict(found.unknown)
         return replace(
             found,
-            log_dirs=await _told("disks", self._log_dirs(found.brokers), (), unknown),
-            quotas=await _told("quotas", self._quotas(), (), unknown),
+            log_dirs=await _answer_or_unknown("disks", self._log_dirs(found.brokers), (), unknown),
+            quotas=await _answer_or_unknown("quotas", self._quotas(), (), unknown),
             unknown=unknown,
         )
 
@@ -95,7 +101,7 @@ class ClusterProbe:
         answer = await self._metadata(())
         brokers = {each.node_id: (each.host, each.port) for each in answer.brokers}
         unknown: dict[str, str] = {}
-        leader, ahead_ms = await _told("clock", self._clock(), (None, None), unknown)
+        leader, ahead_ms = await _answer_or_unknown("clock", self._clock(), (None, None), unknown)
         channel = await self._connections.any_channel()
         versions = {key: tuple(each) for key, each in channel.connection.versions.items()}
         return ClusterFacts(
@@ -113,48 +119,48 @@ class ClusterProbe:
     async def _log_dirs(self, brokers: Iterable[int]) -> tuple[LogDir, ...]:
         found: list[LogDir] = []
         for node in sorted(brokers):
-            answer = await self._ask(requests.log_dirs(), _LOG_DIRS, node)
+            answer = await self._ask(probe_requests.log_dirs(), _LOG_DIRS, node)
             _raise(answer.error_code, "reading log directories needs DESCRIBE on the cluster")
-            found += requests.read_log_dirs(node, answer)
+            found += probe_requests.read_log_dirs(node, answer)
         if not found:  # how brokers before 3.2 refuse it
             raise ClusterRejected("reading log directories needs DESCRIBE on the cluster")
         return tuple(found)
 
     async def _quotas(self) -> tuple[Quota, ...]:
-        answer = await self._ask(requests.quotas(), _QUOTAS)
+        answer = await self._ask(probe_requests.quotas(), _QUOTAS)
         _raise(answer.error_code, "reading quotas needs DESCRIBE_CONFIGS on the cluster")
-        return tuple(requests.read_quotas(answer))
+        return tuple(probe_requests.read_quotas(answer))
 
     async def _clock(self) -> tuple[int | None, int | None]:
         """Return the leading controller, and how far its clock is ahead of ours in ms."""
         began = time.time()
-        answer = await self._ask(requests.quorum(), _QUORUM)
+        answer = await self._ask(probe_requests.quorum(), _QUORUM)
         middle_ms = int((began + time.time()) * 500)
         _raise(answer.error_code, "reading the controller's clock needs DESCRIBE on the cluster")
-        leader, theirs = requests.read_leader(answer)
+        leader, theirs = probe_requests.read_leader(answer)
         return leader, None if theirs is None else theirs - middle_ms
 
     # -- rights ------------------------------------------------------------------------------
 
-    async def _grants(self, resources: Sequence[Resource]) -> tuple[Grant, ...]:
+    async def _grants(self, resources: Sequence[Resource]) -> tuple[GrantedOperations, ...]:
         topics = [each for each in resources if each.kind == TOPIC]
-        found: list[Grant] = []
+        found: list[GrantedOperations] = []
         for some in _slices(topics):
             answer = await self._metadata([each.name for each in some])
-            told = {each.name: _allowed(each) for each in answer.topics}
-            found += [Grant(each, told.get(each.name)) for each in some]
+            operations = {each.name: _allowed(each) for each in answer.topics}
+            found += [GrantedOperations(each, operations.get(each.name)) for each in some]
         for each in resources:
             if each.kind == CLUSTER:
-                found.append(Grant(each, await self._on_cluster()))
+                found.append(GrantedOperations(each, await self._on_cluster()))
             elif each.kind != TOPIC:
-                found.append(Grant(each, await self._on_coordinated(each)))
+                found.append(GrantedOperations(each, await self._on_coordinated(each)))
         return tuple(found)
 
     async def _on_cluster(self) -> frozenset[str] | None:
-        answer = await self._ask(requests.cluster(), _CLUSTER)
+        answer = await self._ask(probe_requests.cluster(), _CLUSTER)
         if answer.error_code:
             return None
-        return requests.operations(answer.authorized_operations)
+        return probe_requests.operations(answer.authorized_operations)
 
     async def _on_coordinated(self, resource: Resource) -> frozenset[str] | None:
         """Ask about a group, or whether a transactional id may be described, as WRITE implies.
@@ -174,7 +180,7 @@ class ClusterProbe:
         if not is_group:
             return frozenset({"DESCRIBE"})
         self._connections.brokers.setdefault(found.node_id, (found.host, found.port))
-        answer = await self._ask(requests.groups([resource.name]), _GROUPS, found.node_id)
+        answer = await self._ask(probe_requests.groups([resource.name]), _GROUPS, found.node_id)
         return _allowed(answer.groups[0])
 
     async def _has_coordinators(self, topic: str) -> bool:
@@ -184,7 +190,7 @@ class ClusterProbe:
 
     # -- records -----------------------------------------------------------------------------
 
-    async def _times(self, topics: Sequence[str]) -> dict[TopicPartition, Times]:
+    async def _times(self, topics: Sequence[str]) -> dict[TopicPartition, RecordTimes]:
         leaders: dict[int, list[TopicPartition]] = defaultdict(list)
         for some in _slices(topics):
             answer = await self._metadata(some)
@@ -193,10 +199,10 @@ class ClusterProbe:
                     if each.leader_id >= 0:
                         part = TopicPartition(topic.name, each.partition_index)
                         leaders[each.leader_id].append(part)
-        oldest = await self._timestamps(leaders, requests.FIRST_TIMESTAMP)
+        oldest = await self._timestamps(leaders, probe_requests.FIRST_TIMESTAMP)
         newest = await self._timestamps(leaders, MAX_TIMESTAMP)
         parts = (part for each in leaders.values() for part in each)
-        return {each: Times(oldest.get(each), newest.get(each)) for each in parts}
+        return {each: RecordTimes(oldest.get(each), newest.get(each)) for each in parts}
 
     async def _timestamps(
         self, leaders: Mapping[int, Iterable[TopicPartition]], which: int
@@ -206,7 +212,7 @@ class ClusterProbe:
             by_topic: dict[str, list[int]] = defaultdict(list)
             for each in parts:
                 by_topic[each.topic].append(each.partition)
-            answer = await self._ask(requests.times(by_topic, which), _OFFSETS, node)
+            answer = await self._ask(probe_requests.times(by_topic, which), _OFFSETS, node)
             found |= {
                 TopicPartition(topic.name, each.partition_index): int(each.timestamp)
                 for topic in answer.topics
@@ -216,7 +222,7 @@ class ClusterProbe:
         return found
 
     async def _metadata(self, topics: Sequence[str]) -> Any:
-        answer = await self._ask(requests.metadata(topics), _METADATA)
+        answer = await self._ask(probe_requests.metadata(topics), _METADATA)
         self._connections.learn({each.node_id: (each.host, each.port) for each in answer.brokers})
         return answer
 
@@ -229,7 +235,7 @@ class ClusterProbe:
         return await self._connections.requests.call(channel, request, highest)
 
 
-async def _told(
+async def _answer_or_unknown(
     what: str, asked: Coroutine[Any, Any, Any], otherwise: Any, unknown: dict[str, str]
 ) -> Any:
     """Return an answer; ``otherwise`` where there is none, and note why not."""
@@ -260,7 +266,7 @@ def _allowed(answer: Any) -> frozenset[str] | None:
         return _NONE
     if answer.error_code:
         return None
-    return requests.operations(answer.authorized_operations)
+    return probe_requests.operations(answer.authorized_operations)
 
 
 def _slices(names: Sequence[Any]) -> Iterator[list[Any]]:

@@ -2,7 +2,7 @@
 
 ``anchor_reader``: Reads a flow's anchors, losses and groups, each time from where the last read
     ended
-``internal_topics``: Creates, writes and reads MirrorMaker 2's internal topics on a cluster
+``internal_topic_client``: Creates, writes and reads MirrorMaker 2's internal topics on a cluster
 ``record_reader``: Reads a partition's records between two offsets, as a consumer sees them
 ``record_writer``: Writes records with an idempotent producer and waits until all of them are
     acknowledged

@@ -45,7 +45,7 @@ _OURS = {
 _NO_TOPIC = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC})
 
 
-class Record(NamedTuple):
+class ConsumedRecord(NamedTuple):
     """What a record holds; ``time`` is (milliseconds, type)."""
 
     offset: int
@@ -71,9 +71,9 @@ class RecordReader:
         self._complaints = ReportedErrors()
         with our_errors(f"logging in at {self._address}"):
             require_login(client)
-        wanted = {**read_now(client), **_OURS, "isolation.level": isolation}
+        settings = {**read_now(client), **_OURS, "isolation.level": isolation}
         with our_errors(f"creating a consumer for {self._address}"):
-            self._client = Consumer(quiet(wanted, self._complaints))
+            self._client = Consumer(quiet(settings, self._complaints))
 
     def close(self) -> None:
         """Close the consumer."""
@@ -97,7 +97,7 @@ class RecordReader:
             )
         return OffsetRange(low, high)
 
-    def read(self, partition: TopicPartition, end: int, begin: int = 0) -> Iterator[Record]:
+    def read(self, partition: TopicPartition, end: int, begin: int = 0) -> Iterator[ConsumedRecord]:
         """Yield the records from ``begin``, or the partition's start, up to, without, ``end``.
 
         Read again, only with a later ``begin``: the client may still hold earlier messages.
@@ -142,18 +142,18 @@ class RecordReader:
         )
 
     def _doing(self, doing: str) -> contextlib.AbstractContextManager[None]:
-        return our_errors(f"{doing} at {self._address}", self._heard)
+        return our_errors(f"{doing} at {self._address}", self._reported_errors)
 
-    def _heard(self) -> ReportedErrors:
+    def _reported_errors(self) -> ReportedErrors:
         self._client.poll(0)  # this is what calls error_cb; after an error no record is at stake
         return self._complaints
 
 
-def _record(message: Message) -> Record:
+def _record(message: Message) -> ConsumedRecord:
     kind, milliseconds = message.timestamp()
     if kind == TIMESTAMP_NOT_AVAILABLE:  # of message format 0; in format 2 that is -1
         kind, milliseconds = TIMESTAMP_CREATE_TIME, -1
     # The stubs allow for more: a consumed message has an offset, its header names are text.
     headers = cast("tuple[tuple[str, bytes | None], ...]", tuple(message.headers() or ()))
     offset = cast("int", message.offset())
-    return Record(offset, message.key(), message.value(), headers, (milliseconds, kind))
+    return ConsumedRecord(offset, message.key(), message.value(), headers, (milliseconds, kind))

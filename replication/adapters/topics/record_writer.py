@@ -23,7 +23,7 @@ _OURS = {
 }
 
 
-class Record(NamedTuple):
+class RecordToProduce(NamedTuple):
     """A record to write."""
 
     key: bytes | None
@@ -46,7 +46,7 @@ class RecordWriter:
         with our_errors(f"creating a producer for {self._address}"):
             self._client = Producer(quiet(settings, self._complaints))
 
-    def send(self, topic: str, record: Record) -> bool:
+    def send(self, topic: str, record: RecordToProduce) -> bool:
         """Hand a record over. False: the client's buffer is full, ``wait`` and send it again."""
         try:
             self._client.produce(

@@ -61,7 +61,7 @@ class StateStore:
 
     Every call ends within about 10 s. Raises ClusterUnavailable or ClusterRejected, which name
     the topic and the cluster's address. ``verify``: as for KafkaAdmin, and the producer is asked
-    too before it writes; ``post`` does not wait for an answer, and trusts what was heard last.
+    too before it writes; ``post`` does not wait for an answer, and trusts the last answer.
     With ``reads_any`` what another cluster says is returned, but not followed.
     """
 
@@ -205,10 +205,10 @@ class StateStore:
         """Ask the producer itself: it may have learned other brokers than the admin client."""
         if self._verify is None:
             return
-        heard = str(producer.list_topics(topic, timeout=_PATIENCE_S).cluster_id)
-        reached_by(self._client).heard(heard)
+        cluster_id = str(producer.list_topics(topic, timeout=_PATIENCE_S).cluster_id)
+        reached_by(self._client).learn(cluster_id)
         try:
-            self._verify(heard)
+            self._verify(cluster_id)
         except WrongCluster:
             self._producers.close()
             raise

@@ -14,8 +14,8 @@
     bulk
 ``legacy_records``: Converts messages of formats 0 and 1, written by brokers before 0.11, to batches
     of format 2
+``list_offsets``: Requests offsets by timestamp: one ListOffsets per leader, however many partitions
 ``network``: One cluster on one event loop: metadata, Fetch, Produce, offsets and transactions
-``offsets``: Requests offsets by timestamp: one ListOffsets per leader, however many partitions
 ``topic_list``: Lists all topics of a cluster with their ids, in one Metadata request that is cheap
     to decode
 ``connection``: The connections to the brokers of one cluster, and the requests that go over them

@@ -15,7 +15,7 @@ from replication.adapters.wire.connection.requests import CALL_S, Framed, malfor
 from replication.adapters.wire.coordination import Coordination
 from replication.adapters.wire.fetches import Fetches, PendingFetch
 from replication.adapters.wire.groups import Groups, members
-from replication.adapters.wire.offsets import Offsets
+from replication.adapters.wire.list_offsets import Offsets
 from replication.client.error_codes import ErrorCode
 from replication.client.fetch_values import FetchBuffer, Fetched, FetchEntry, Leader
 from replication.client.network import APPENDS

@@ -28,7 +28,7 @@ _QUOTES = "\"'"
 
 
 @dataclass(frozen=True, slots=True)
-class Remark:
+class SpellingRemark:
     """What was done to a value, and how MirrorMaker 2 would have it written."""
 
     message: str
@@ -39,23 +39,23 @@ class UnclosedQuote(ValueError):
     """A quote opens and nothing closes it."""
 
 
-def plain_value(text: str) -> tuple[str, tuple[Remark, ...]]:
+def plain_value(text: str) -> tuple[str, tuple[SpellingRemark, ...]]:
     """Return a single value without comment and quotes. Raises UnclosedQuote."""
     kept, remarks = _without_comment(text)
     bare = _unquoted(kept)
     if bare != kept:
         remarks = (
             *remarks,
-            Remark("the quotes around the value are removed", "write it without quotes"),
+            SpellingRemark("the quotes around the value are removed", "write it without quotes"),
         )
     if bare in JAVA_CONSTANTS:
         number = JAVA_CONSTANTS[bare]
-        remarks = (*remarks, Remark(f"{bare} is read as {number}", number))
+        remarks = (*remarks, SpellingRemark(f"{bare} is read as {number}", number))
         bare = number
     return bare, remarks
 
 
-def list_value(text: str, *, pattern: bool = False) -> tuple[str, tuple[Remark, ...]]:
+def list_value(text: str, *, pattern: bool = False) -> tuple[str, tuple[SpellingRemark, ...]]:
     """Return a list without comment, and without the quotes around its items.
 
     ``pattern``: a ``#`` inside brackets belongs to a regex. Raises UnclosedQuote.
@@ -68,20 +68,20 @@ def list_value(text: str, *, pattern: bool = False) -> tuple[str, tuple[Remark, 
     if bare == items:
         return kept, remarks
     result = ",".join(bare)
-    remark = Remark("the quotes around the list's items are removed", result)
+    remark = SpellingRemark("the quotes around the list's items are removed", result)
     return result, (*remarks, remark)
 
 
-def secret_value(text: str, *, jaas: bool = False) -> tuple[str, tuple[Remark, ...]]:
+def secret_value(text: str, *, jaas: bool = False) -> tuple[str, tuple[SpellingRemark, ...]]:
     """Return a password or a JAAS line; only quotes around the whole are taken off."""
     kept = text.strip() if jaas else text
-    remarks: tuple[Remark, ...] = ()
+    remarks: tuple[SpellingRemark, ...] = ()
     if jaas and (end := _after_jaas(kept)) is not None:
         kept = kept[:end]
         remarks = (_COMMENT,)
     trimmed = kept.strip()
     if len(trimmed) >= 2 and trimmed[0] in _QUOTES and trimmed[-1] == trimmed[0]:
-        remark = Remark(
+        remark = SpellingRemark(
             "the quotes around the value are removed",
             "write it without quotes; write quotes that belong to the password twice",
         )
@@ -89,7 +89,9 @@ def secret_value(text: str, *, jaas: bool = False) -> tuple[str, tuple[Remark, .
     return kept, remarks
 
 
-def in_unit(text: str, key: str, unit_name: str | None = None) -> tuple[str, tuple[Remark, ...]]:
+def in_unit(
+    text: str, key: str, unit_name: str | None = None
+) -> tuple[str, tuple[SpellingRemark, ...]]:
     """Return an interval as a plain number in the unit ``unit_name``, by default the key's own.
 
     A number without a unit counts in the unit that ``key`` ends in, else in seconds.
@@ -108,7 +110,7 @@ def in_unit(text: str, key: str, unit_name: str | None = None) -> tuple[str, tup
     if not has_unit:
         return number, ()
     read_as = number if rest else f"{number} {unit}"
-    return number, (Remark(f"{text} is read as {read_as}", number),)
+    return number, (SpellingRemark(f"{text} is read as {read_as}", number),)
 
 
 def flow_arrow(key: str, value: str) -> str | None:
@@ -119,10 +121,12 @@ def flow_arrow(key: str, value: str) -> str | None:
     return re.sub(r"\s*->\s*", "->", whole.strip())
 
 
-_COMMENT = Remark("the comment after the value is removed", "write the comment on its own line")
+_COMMENT = SpellingRemark(
+    "the comment after the value is removed", "write the comment on its own line"
+)
 
 
-def _without_comment(text: str, *, pattern: bool = False) -> tuple[str, tuple[Remark, ...]]:
+def _without_comment(text: str, *, pattern: bool = False) -> tuple[str, tuple[SpellingRemark, ...]]:
     for index in _hashes(text):
         before = text[:index]
         if pattern and _inside_brackets(before):

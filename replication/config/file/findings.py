@@ -20,7 +20,7 @@ class Severity(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ConfigFinding:
     """One remark on one key. ``line`` 0: the file as a whole."""
 
     severity: Severity
@@ -47,7 +47,7 @@ class Notes:
     def __init__(self, file: Path, *, lenient: bool = False) -> None:
         self.file = file
         self._lenient = lenient
-        self._found: list[Finding] = []
+        self._found: list[ConfigFinding] = []
 
     def error(self, at: tuple[str, int], message: str, suggestion: str = "") -> None:
         """Note what must be fixed; ``at`` is the key as written and its line."""
@@ -78,15 +78,15 @@ class Notes:
         """Whether there is an error already, of which others may only be consequences."""
         return any(each.severity is Severity.ERROR for each in self._found)
 
-    def sorted(self) -> tuple[Finding, ...]:
+    def sorted(self) -> tuple[ConfigFinding, ...]:
         """Return the findings without repeats, in the order of the file."""
         return tuple(sorted(dict.fromkeys(self._found), key=lambda each: (each.line, each.key)))
 
     def _add(self, severity: Severity, at: tuple[str, int], message: str, suggestion: str) -> None:
         key, line = at
-        self._found.append(Finding(severity, self.file, line, key, message, suggestion))
+        self._found.append(ConfigFinding(severity, self.file, line, key, message, suggestion))
 
 
-def errors(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+def errors(findings: Iterable[ConfigFinding]) -> tuple[ConfigFinding, ...]:
     """Return the findings that forbid a start."""
     return tuple(each for each in findings if each.severity is Severity.ERROR)

@@ -34,7 +34,7 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class PropertyEntry:
     """One key and value. ``dropped`` holds the characters that lost a backslash."""
 
     key: str
@@ -67,7 +67,7 @@ def decode(data: bytes) -> str:
         return data.decode("iso-8859-1")
 
 
-def parse_properties(text: str) -> tuple[Entry, ...]:
+def parse_properties(text: str) -> tuple[PropertyEntry, ...]:
     """Return all entries in the order of the file, repeated keys too.
 
     Raises MalformedText.
@@ -110,14 +110,14 @@ def _continues(line: str) -> bool:
     return (len(line) - len(line.rstrip("\\"))) % 2 == 1
 
 
-def _entry(line: int, content: str) -> Entry:
+def _entry(line: int, content: str) -> PropertyEntry:
     end = _key_end(content)
     rest = content[end:].lstrip(_BLANKS)
     if rest[:1] in ("=", ":"):
         rest = rest[1:].lstrip(_BLANKS)
     key, _ = _unescape(content[:end], line)
     value, dropped = _unescape(rest, line)
-    return Entry(key, value, line, dropped)
+    return PropertyEntry(key, value, line, dropped)
 
 
 def _key_end(content: str) -> int:

@@ -9,17 +9,17 @@ from replication.config.keys.connection_keys import (
     names,
 )
 from replication.config.keys.section_keys import known
-from replication.settings.setting_key import Level
+from replication.settings.setting_key import KeyLevel
 
 KINDS = ("consumer", "producer", "admin")
 
 
 # Settings that reach our clients or the copier besides the connection names.
-HONOURED = known(Level.CONSUMER).keys() | names(
+HONOURED = known(KeyLevel.CONSUMER).keys() | names(
     "client.id request.timeout.ms connections.max.idle.ms reconnect.backoff.ms "
     "reconnect.backoff.max.ms metadata.max.age.ms"
 )
-CONSUMER_ONLY = frozenset(known(Level.CONSUMER))
+CONSUMER_ONLY = frozenset(known(KeyLevel.CONSUMER))
 
 # The kinds of values that are checked, as ``values.parse`` knows them.
 KINDS_OF_VALUES: dict[str, str] = {
@@ -33,7 +33,7 @@ KINDS_OF_VALUES: dict[str, str] = {
     "security.protocol": f"choice {'|'.join(SECURITY_PROTOCOLS)}",
     "client.dns.lookup": "choice use_all_dns_ips|resolve_canonical_bootstrap_servers_only",
     **{name: "int" for name in HONOURED if name.endswith((".ms", ".bytes", ".seconds"))},
-    **{name: key.kind for name, key in known(Level.CONSUMER).items()},
+    **{name: key.kind for name, key in known(KeyLevel.CONSUMER).items()},
 }
 
 _BATCHES = "record batches are copied unchanged"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from replication.config.file.values import SPANS, written
 from replication.config.keys.section_keys import SECTIONS, field_of, fields_of
-from replication.settings.setting_key import Level
+from replication.settings.setting_key import KeyLevel
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _DOCS = Path(__file__).parents[3] / "docs"
 PAGES = (_DOCS / "configuration.md", _DOCS / "transforms.md")
 _TABLE = re.compile(r"<!-- settings: (.+?) -->\n.*?<!-- end -->", re.DOTALL)
-_PREFIXES = {Level.WORKER: "B.", Level.CONSUMER: "A.consumer."}
+_PREFIXES = {KeyLevel.WORKER: "B.", KeyLevel.CONSUMER: "A.consumer."}
 
 
 def renewed(page: str) -> str:

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from replication.config.keys.section_keys import known
-from replication.settings.setting_key import Level
+from replication.settings.setting_key import KeyLevel
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -35,7 +35,7 @@ class KnownKey:
     least: int | timedelta | None = None  # see Key
 
 
-def honoured(level: Level) -> dict[str, KnownKey]:
+def honoured(level: KeyLevel) -> dict[str, KnownKey]:
     """Return the keys of one level that fields of the sections come from, whole names only."""
     return {
         name: KnownKey(key.kind, least=key.least)
@@ -56,7 +56,7 @@ _PLUGIN = "plug-ins written in Java cannot run here"
 _N, _L, _R = Fate.NO_EFFECT, Fate.LATER, Fate.REFUSED
 
 CONNECTOR: dict[str, KnownKey] = {
-    **honoured(Level.CONNECTOR),
+    **honoured(KeyLevel.CONNECTOR),
     "name": KnownKey(fate=_N, why=_DRIVER),
     "connector.class": KnownKey(fate=_N, why=_DRIVER),
     "tasks.max.enforce": KnownKey("boolean", _N, _CONNECT),
@@ -117,7 +117,7 @@ CONNECT_FLOW: dict[str, KnownKey] = {
     "topic.creation.groups": KnownKey("list", _N, "copies are made after their source topic"),
 }
 
-TOPIC_CREATION: dict[str, KnownKey] = honoured(Level.CREATION)
+TOPIC_CREATION: dict[str, KnownKey] = honoured(KeyLevel.CREATION)
 
 _STORAGE = {
     f"{kind}.storage.{name}": KnownKey(
@@ -141,7 +141,7 @@ WORKER_FROM_TOP = (
 
 WORKER: dict[str, KnownKey] = {
     **_STORAGE,
-    **honoured(Level.WORKER),
+    **honoured(KeyLevel.WORKER),
     "exactly.once.source.support": KnownKey("choice disabled|preparing|enabled", _N, _EXACT),
     **{
         name: KnownKey(fate=_N, why=_CONNECT)

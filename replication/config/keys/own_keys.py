@@ -6,26 +6,26 @@ from typing import TYPE_CHECKING
 
 from replication.config.file.values import SPANS
 from replication.config.keys.mm2_keys import CONNECTOR, WORKER_FROM_TOP, KnownKey, honoured
-from replication.settings.setting_key import Level
+from replication.settings.setting_key import KeyLevel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 # Allowed at top level and per flow.
-FLOW: dict[str, KnownKey] = honoured(Level.FLOW)
+FLOW: dict[str, KnownKey] = honoured(KeyLevel.FLOW)
 
 # ``topic.config.<topic regex>/<config> = value``: at top level and per flow.
 TOPIC_CONFIG = "topic.config."
 
 # ``transform.<topic regex>/<what> = …``, or ``transform.<what>`` for all topics: as above.
 TRANSFORM = "transform."
-TRANSFORM_OPTIONS: dict[str, KnownKey] = honoured(Level.TRANSFORM)
+TRANSFORM_OPTIONS: dict[str, KnownKey] = honoured(KeyLevel.TRANSFORM)
 # Connect's, with names that the file chooses.
 CONNECT_TRANSFORMS = ("transforms.", "predicates.")
 
 # Top level only. ``spark.conf.<k>`` passes any k on to Spark.
-TOP: dict[str, KnownKey] = honoured(Level.FILE) | {
-    name: key for name, key in honoured(Level.WORKER).items() if name.startswith(WORKER_FROM_TOP)
+TOP: dict[str, KnownKey] = honoured(KeyLevel.FILE) | {
+    name: key for name, key in honoured(KeyLevel.WORKER).items() if name.startswith(WORKER_FROM_TOP)
 }
 
 # Spelling in guides -> MirrorMaker 2's.

@@ -31,7 +31,7 @@ from replication.settings.mm2_settings import (
 )
 from replication.settings.naming_settings import Naming, Selection
 from replication.settings.otlp_settings import OtlpSettings
-from replication.settings.setting_key import Key, Level
+from replication.settings.setting_key import Key, KeyLevel
 from replication.settings.state_policies import Policies
 from replication.settings.topic_settings import AclSync, ConfigSync, TopicCreation
 from replication.settings.transform_settings import TopicTransform
@@ -74,7 +74,7 @@ def field_of(section: type, name: str) -> SectionField:
 
 
 @cache
-def known(level: Level) -> dict[str, Key]:
+def known(level: KeyLevel) -> dict[str, Key]:
     """Return the keys of a level, by name. ``x.*`` is among them under that name."""
     return {
         key.name: key

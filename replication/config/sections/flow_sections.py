@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from replication.config.keys.section_keys import field_of, fields_of
 from replication.settings.copy_settings import CopySettings
 from replication.settings.naming_settings import Selection
-from replication.settings.setting_key import Level
+from replication.settings.setting_key import KeyLevel
 
 if TYPE_CHECKING:
     from replication.config.file.findings import Notes
@@ -25,7 +25,7 @@ def read_copying(read: Reader, consumer: Reader) -> CopySettings:
     of_consumer = {
         each.name: consumer.value(each)
         for each in fields_of(CopySettings)
-        if each.keys[0].level is Level.CONSUMER
+        if each.keys[0].level is KeyLevel.CONSUMER
     }
     return read.section(CopySettings, start=_start(read, consumer), **of_consumer)
 

@@ -18,7 +18,7 @@ _TRUE, _FALSE = Value("true"), Value("false")
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class EnabledFlows:
     """The flows that copy. ``merging``: they follow from a cluster outside ``clusters``."""
 
     pairs: tuple[Pair, ...]
@@ -72,7 +72,7 @@ def declared_targets(props: Mapping[str, Value], listed: Collection[str]) -> tup
 
 def plan_flows(
     props: Mapping[str, Value], listed: Sequence[str], unlisted: Sequence[str], notes: Notes
-) -> Plan:
+) -> EnabledFlows:
     """Decide which flows there are; remark on everything that would surprise.
 
     ``unlisted`` clusters count only when no flow is enabled: then they are the targets.
@@ -82,7 +82,7 @@ def plan_flows(
         _refuse_enabled(props, listed, unlisted, notes)
         _refuse_unlisted(props, unlisted, notes)
         _mention_idle(props, listed, enabled, notes)
-        return Plan(enabled)
+        return EnabledFlows(enabled)
     if len(unlisted) == 1 and not _enabled_to(props, listed, unlisted):
         return _merge(props, listed, unlisted[0], notes)
     _refuse_enabled(props, listed, unlisted, notes)
@@ -93,14 +93,16 @@ def plan_flows(
             f"no flow is enabled and {names} are not in clusters: the target is ambiguous",
             f"list the clusters and write e.g. {listed[0]}->{unlisted[0]}.enabled = true",
         )
-        return Plan(())
+        return EnabledFlows(())
     if not notes.has_errors:
         example = _example(listed)
         notes.error(("", 0), "no flow is enabled: nothing would be copied", example)
-    return Plan(())
+    return EnabledFlows(())
 
 
-def _merge(props: Mapping[str, Value], listed: Sequence[str], target: str, notes: Notes) -> Plan:
+def _merge(
+    props: Mapping[str, Value], listed: Sequence[str], target: str, notes: Notes
+) -> EnabledFlows:
     written = "; ".join(f"{source}->{target}.enabled = true" for source in listed)
     notes.warn(
         props[f"{target}.bootstrap.servers"].at,
@@ -108,7 +110,7 @@ def _merge(props: Mapping[str, Value], listed: Sequence[str], target: str, notes
         f"{', '.join(listed)}",
         f"clusters = {', '.join((*listed, target))}; {written}",
     )
-    return Plan(
+    return EnabledFlows(
         tuple(
             (source, target)
             for source in listed

@@ -22,7 +22,7 @@ DEFAULT = "default"  # the origin of a value that no line sets
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class SettingInForce:
     """A setting in force: its value (masked when secret) and ``file:line`` or ``default``.
 
     A line ``name = value`` sets it: at the top level, or with ``A->B.`` before it for one flow.
@@ -43,7 +43,7 @@ class Reader:
 
     file: Path
     props: Mapping[str, Value]
-    trace: list[Setting] = field(default_factory=list)
+    trace: list[SettingInForce] = field(default_factory=list)
 
     def section(self, section: type[S], **given: Any) -> S:
         """Return a section of the settings; ``given`` are the fields that follow from others."""
@@ -83,7 +83,7 @@ class Reader:
         """Remember a setting that was found by other means."""
         origin = f"{self.file}:{setting.line}" if setting and setting.line else DEFAULT
         self.trace.append(
-            Setting(name, masked(name, value), origin, setting.key if setting else "")
+            SettingInForce(name, masked(name, value), origin, setting.key if setting else "")
         )
 
 

@@ -19,9 +19,9 @@ from replication.settings.transform_settings import (
     AVRO,
     JSON,
     PredicateSpec,
+    SettingText,
     SmtSpec,
     TopicTransform,
-    Written,
 )
 from replication.transforms.smt.chain import Chain
 
@@ -176,7 +176,7 @@ def _smt(read: Reader, name: str, listed: Value, notes: Notes) -> SmtSpec | None
     return replace(spec, predicate=PredicateSpec(predicate.text, test, of_predicate))
 
 
-def _is_true(written: Written, notes: Notes) -> bool:
+def _is_true(written: SettingText, notes: Notes) -> bool:
     try:
         return values.boolean(written.text)
     except ValueError as error:
@@ -185,7 +185,7 @@ def _is_true(written: Written, notes: Notes) -> bool:
         return False
 
 
-def _settings(read: Reader, start: str) -> dict[str, Written]:
+def _settings(read: Reader, start: str) -> dict[str, SettingText]:
     return {
         key.removeprefix(start): _written(read, value)
         for key, value in read.props.items()
@@ -193,9 +193,9 @@ def _settings(read: Reader, start: str) -> dict[str, Written]:
     }
 
 
-def _written(read: Reader, value: Value) -> Written:
-    return Written(value.text.strip(), f"{read.file}:{value.line}: {value.key}")
+def _written(read: Reader, value: Value) -> SettingText:
+    return SettingText(value.text.strip(), f"{read.file}:{value.line}: {value.key}")
 
 
-def _line(written: Written) -> int:
+def _line(written: SettingText) -> int:
     return int(written.where.split(": ")[0].rpartition(":")[2])

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from replication.client.error_codes import ErrorCode
 from replication.client.fetch_session import FetchOptions
-from replication.client.network import Reading
+from replication.client.network import PartitionReader
 from replication.copier.partition.broker_errors import (
     UNREADABLE,
     PartitionError,
@@ -46,10 +46,10 @@ class DamagedBatch:
     source: Network
     partition: PartitionCopy
     committed: bool  # isolation level read_committed
-    _reading: Reading = field(init=False)
+    _reading: PartitionReader = field(init=False)
 
     def __post_init__(self) -> None:
-        self._reading = Reading(self.source, self.partition.source, _CONNECTION)
+        self._reading = PartitionReader(self.source, self.partition.source, _CONNECTION)
 
     async def error(self) -> PartitionError | None:
         """Return why the batch at the position cannot be copied; None: it can be.

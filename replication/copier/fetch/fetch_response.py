@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from replication.client.error_codes import ErrorCode
 from replication.client.fetch_session import FetchOptions
 from replication.client.log_end import confirmed_end
-from replication.client.network import Reading
+from replication.client.network import PartitionReader
+from replication.clock import now_ms
 from replication.copier.fetch.damaged_batch import DamagedBatch
 from replication.copier.fetch.suspect_batches import SuspectBatches
 from replication.copier.partition.broker_errors import (
@@ -101,7 +102,7 @@ class Unclear:
         return bool(self.outside or self.damaged)
 
 
-class Taken(NamedTuple):
+class HandledResponse(NamedTuple):
     """What a response of one partition came to: queued bytes, and if its error is unclear yet."""
 
     size: int = 0
@@ -116,48 +117,54 @@ class FetchResponse:
     node: int
     shared: FetcherContext
 
-    def take(self, partition: PartitionCopy, found: Fetched, buffer: FetchBuffer) -> Taken:
+    def take(
+        self, partition: PartitionCopy, found: Fetched, buffer: FetchBuffer
+    ) -> HandledResponse:
         """Queue the fetched batches, or record the error unless ``locate`` has to find it."""
         if found.error in UNREADABLE:
-            return Taken(is_damaged=self._is_damaged(partition, fetch_error(found.error)))
+            return HandledResponse(is_damaged=self._is_damaged(partition, fetch_error(found.error)))
         moves = self._moves_to_other_broker(partition, found)
         if found.error:
             is_outside = found.error == ErrorCode.OFFSET_OUT_OF_RANGE
             if not moves and not is_outside:
                 self.record_error(partition, fetch_error(found.error))
-            return Taken(is_outside=is_outside)
+            return HandledResponse(is_outside=is_outside)
         if moves:
-            return Taken()
+            return HandledResponse()
         if found.diverging is not None:
             self._on_divergence(partition, *found.diverging)
-            return Taken()
+            return HandledResponse()
         return self._queue(partition, found, buffer)
 
-    def _queue(self, partition: PartitionCopy, found: Fetched, buffer: FetchBuffer) -> Taken:
+    def _queue(
+        self, partition: PartitionCopy, found: Fetched, buffer: FetchBuffer
+    ) -> HandledResponse:
         readable = found.stable if self.shared.committed else found.high_watermark
         partition.source_end = min(readable, partition.end)
         partition.silent_since_ms = 0
         partition.anchor_changes.add(partition)
         try:
-            size = take(partition, found, buffer, int(time.time() * 1000))
+            size = take(partition, found, buffer, now_ms())
             self._on_good_response(partition)
-            return Taken(size)
+            return HandledResponse(size)
         except NotCountable as error:  # while records are skipped: nothing waits to be sent
             partition.uncountable = str(error)
             self.record_error(partition, PartitionError(Recovery.TAKE_OVER, str(error)))
-            return Taken()
+            return HandledResponse()
         except CorruptBatch as error:
             partition.unread = max(partition.position, error.offset or 0)
             if partition.queue.waiting:
-                return Taken()  # batches before it are sent first; then it is fetched again
+                return (
+                    HandledResponse()
+                )  # batches before it are sent first; then it is fetched again
             again = PartitionError(Recovery.RETRY, str(error))
-            return Taken(is_damaged=self._is_damaged(partition, again))
+            return HandledResponse(is_damaged=self._is_damaged(partition, again))
         finally:
             if self.shared.committed:
                 self.shared.stalled_lso.on_response(partition, found, time.monotonic())
             self.shared.throttle.on_response(partition)
             if partition.acked is not None and partition.acked.source >= partition.source_end:
-                partition.counters.caught_up_ms = int(time.time() * 1000)
+                partition.counters.caught_up_ms = now_ms()
                 partition.stuck = None  # all is copied: nothing is missing or rejected
 
     def _on_good_response(self, partition: PartitionCopy) -> None:
@@ -287,7 +294,7 @@ async def _lacks_epoch(source: Network, partition: PartitionCopy) -> bool:
     """
     if partition.last_epoch == NO_LEADER_EPOCH:
         return False
-    reading = Reading(source, partition.source, "locate")
+    reading = PartitionReader(source, partition.source, "locate")
     options = FetchOptions(max_wait_ms=0, min_bytes=0)
     for last_epoch, is_outside in ((partition.last_epoch, True), (NO_LEADER_EPOCH, False)):
         found = await reading.fetch(partition.position, options, last_epoch)

@@ -6,6 +6,8 @@
     fetched
 ``intake``: Turn fetched batches into batches to produce; skip aborted and already copied records
 ``latency``: Measure the record age at fetch and the replication latency of one partition
+``long_retries``: Tell a partition that is tried again for long from one that has trouble for a
+    moment
 ``partition_copy``: State of one partition's copy: fetched, in flight and acknowledged offsets, and
     its anchor
 ``position``: The copy position of a partition, from its anchor, claims and counted records
@@ -14,7 +16,6 @@
 ``producer_state``: Producer ids, epochs and sequences of one target partition; one is active
 ``recovery_queue``: Queue the partitions that need a recovery, and the failure of a fetcher
 ``refused_batches``: Split a batch that the target rejected until the rejected record is alone
-``retries``: Tell a partition that is tried again for long from one that has trouble for a moment
 ``transactional_copy``: State of a partition whose records and anchor are committed in one
     transaction
 

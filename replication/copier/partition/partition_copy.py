@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from replication.copier.partition.copy_counters import CopyCounters
 from replication.copier.partition.fetch_state import FetchState, leader_epoch_at
-from replication.copier.partition.position import OwnRecords, Position
+from replication.copier.partition.long_retries import Retries
+from replication.copier.partition.position import OwnRecordCounter, Position
 from replication.copier.partition.produce_queue import ProduceQueue
-from replication.copier.partition.retries import Retries
 from replication.model import (
     NO_LEADER_EPOCH,
     NO_RECORDS,
@@ -157,7 +157,7 @@ class PartitionCopy(FetchState):
         self.counters.bytes += self.found.bytes
         self.found = NO_RECORDS
 
-    def note_count(self, own: OwnRecords) -> None:
+    def note_count(self, own: OwnRecordCounter) -> None:
         """Skip at the source as many records as were counted on the target (C)."""
         self.skip, self.counted, self.last_own = own.records, own.next_offset, own.last
         self.found = RecordsAndBytes(own.records, own.bytes)

@@ -75,7 +75,7 @@ def missing_appenders(
     return tuple(each for each in theirs.appenders if each not in mine)
 
 
-class OwnRecords:
+class OwnRecordCounter:
     """Counts the records we appended between the anchor and our fence markers.
 
     Records of transactions are not counted: their anchor is committed with them.

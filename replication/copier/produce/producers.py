@@ -7,12 +7,12 @@ Nothing of a Fetch response is queued before the registry was asked for each of 
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from replication.client.moment import Moment
+from replication.clock import now_ms
 from replication.copier.partition.broker_errors import PartitionError, Recovery
 from replication.copier.takeover.producer_ids import entry_of, forwarder, producer_identity
 from replication.errors import ClusterRejected, ClusterUnavailable
@@ -87,7 +87,7 @@ class Producers:
         ]
         for partition in new:
             partition.name_appender(producer.transactional_id, producer.producer_id)
-        now = int(time.time() * 1000)
+        now = now_ms()
         await takeover.anchors.append([each.anchor(now) for each in new])
         for partition in new:
             partition.queue.writer.admit(path, producer.producer)

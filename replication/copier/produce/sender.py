@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from replication.client.error_codes import ErrorCode
+from replication.clock import now_ms
 from replication.copier.partition.broker_errors import (
     NOT_APPENDED,
     PartitionError,
@@ -173,7 +174,7 @@ class Sender:
             self.gaps.note(partition, expected)
         self.acked += len(producer_batch.batch)
         self.appended_bytes += len(producer_batch.batch)
-        partition.counters.delays.note(producer_batch, int(time.time() * 1000))
+        partition.counters.delays.note(producer_batch, now_ms())
         if self.acked >= _ANCHORS_DUE_BYTES:
             self.anchors_due.set()
         partition.appended(producer_batch, base)

@@ -54,7 +54,7 @@ def gap_between(spans: Sequence[OffsetRange]) -> AppendedRange | None:
     return AppendedRange(gaps[0].start, gaps[-1].end) if gaps else None
 
 
-class Outcome(NamedTuple):
+class TransactionInDoubt(NamedTuple):
     """A transaction whose commit was decided, until its markers were read."""
 
     producer: ProducerIdAndEpoch

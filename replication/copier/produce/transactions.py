@@ -23,8 +23,13 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from replication.clock import now_ms
 from replication.copier.partition.broker_errors import PartitionError, Recovery, join_error
-from replication.copier.produce.transaction_outcome import Outcome, TransactionOutcome, gap_between
+from replication.copier.produce.transaction_outcome import (
+    TransactionInDoubt,
+    TransactionOutcome,
+    gap_between,
+)
 from replication.copier.takeover.point_log import store_points
 from replication.errors import ClusterRejected, ClusterUnavailable, FlowTaken
 from replication.provenance.origins import LOCAL_ORIGIN
@@ -66,7 +71,7 @@ class Transactions:
     points: StateLog  # of offset points
     on_written: Callable[[Mapping[PartitionCopy, Anchor]], None]  # anchors that were committed
     _members: dict[TransactionalCopy, None] = field(default_factory=dict)
-    _unconfirmed: Outcome | None = None
+    _unconfirmed: TransactionInDoubt | None = None
     _outcome: TransactionOutcome = field(init=False)
     _producer: ProducerIdentity | None = None  # of the open transaction
     _path: ReplicationPath = LOCAL_ORIGIN  # replication path of its records
@@ -179,7 +184,7 @@ class Transactions:
                 await asyncio.wait_for(self.sender.answered.wait(), _POLL_S)
 
     async def _commit(self) -> None:
-        identity, now = self._producer, int(time.time() * 1000)
+        identity, now = self._producer, now_ms()
         if identity is None:
             return
         if not self.sender.lease.holds():
@@ -196,7 +201,7 @@ class Transactions:
             identity.transactional_id, identity.producer, commit=True
         )
         before = {each: was for each in self._members if (was := each.committed) is not None}
-        self._unconfirmed = Outcome(identity.producer, before, spans, anchors)
+        self._unconfirmed = TransactionInDoubt(identity.producer, before, spans, anchors)
         for partition in self._members:
             partition.commit()
         self._members.clear()
@@ -215,7 +220,7 @@ class Transactions:
         """
         if (decided := self._unconfirmed) is None:
             return
-        log, now = self.takeover.anchors, int(time.time() * 1000)
+        log, now = self.takeover.anchors, now_ms()
         aborted = await self._outcome.aborted(decided.producer, decided.ranges)
         again = dict(decided.anchors) if log.partition in aborted else {}
         for partition, before in decided.before.items():

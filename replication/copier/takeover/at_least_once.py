@@ -10,13 +10,13 @@ only what came after that.
 from __future__ import annotations
 
 import asyncio
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from replication.client.log_end import confirmed_end
 from replication.client.network import NotGranted
 from replication.client.producer_identity import ProducerIdentity
+from replication.clock import now_ms
 from replication.copier.partition.broker_errors import target_reset
 from replication.copier.partition.partition_copy import PartitionCopy
 from replication.copier.partition.position import Position
@@ -93,7 +93,7 @@ async def back_to_anchors(ends: Mapping[PartitionCopy, int], anchors: StateLog) 
     The anchor is acked before the first append: all records counted from it must be its owner's.
     """
     partitions = [each for each in ends if each.state is PartitionState.RUNNING]
-    now = int(time.time() * 1000)
+    now = now_ms()
     for partition in partitions:
         source = partition.acked.source if partition.acked else 0
         partition.acked, partition.exact = Position(source, ends[partition]), True

@@ -125,14 +125,14 @@ async def _places(source: Network, partition: PartitionCopy, tail: TargetTail) -
         (batch,) = walk(memoryview(tail.batch or b""), partition.target)
         start = await source.offset_at(partition.source, EARLIEST_TIMESTAMP)
         start = max(start, partition.claimed.source or 0)
-        wanted = SearchedBatch(batch, partition.target)
-        scan = SourceScan(source, partition, wanted, tail.most, start)
+        search = SearchedBatch(batch, partition.target)
+        scan = SourceScan(source, partition, search, tail.most, start)
         await scan.run()
     except CorruptBatch:
         return []
     hole = start - (partition.claimed.source or 0)  # it had this many records at most
     return [
         _Place(each.end, scan.epoch_before(each.end), each.seen)
-        for each in wanted.found
+        for each in search.found
         if each.seen >= tail.least - hole
     ]

@@ -7,11 +7,11 @@ protocol may not.
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 from replication.client.network import Fenced, NotGranted
 from replication.client.state_log import StateLog
+from replication.clock import now_ms
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.records.codec import encode, plain_record
 from replication.state import PROBE_TOPIC
@@ -50,7 +50,7 @@ async def missing_guarantees(target: Network, transactional_id: str) -> str:
 
 async def _append(log: StateLog, key: bytes = b"probe") -> ClusterRejected | None:
     """Append a record; return the broker's rejection, or None."""
-    record = plain_record(int(time.time() * 1000), key, b"")
+    record = plain_record(now_ms(), key, b"")
     try:
         await log.append_batch(encode([record]))
     except NotGranted:

@@ -10,7 +10,7 @@ from replication.client.error_codes import ErrorCode
 from replication.client.fetch_session import FetchOptions
 from replication.client.fetch_values import FetchBuffer, FetchEntry
 from replication.client.log_end import confirmed_end
-from replication.copier.partition.position import OwnRecords, Position
+from replication.copier.partition.position import OwnRecordCounter, Position
 from replication.copier.takeover.at_least_once import cannot_count
 from replication.copier.takeover.content_position import TargetTail
 from replication.errors import ClusterUnavailable, CorruptBatch
@@ -69,11 +69,11 @@ async def count_own(
 
 def _begun(
     partitions: Sequence[PartitionCopy], producers: Mapping[str, ProducerIdAndEpoch]
-) -> dict[PartitionCopy, OwnRecords]:
+) -> dict[PartitionCopy, OwnRecordCounter]:
     """Return the counts of partitions, of which nothing was read yet."""
     listed = appenders_of(partitions)
     return {
-        partition: OwnRecords(
+        partition: OwnRecordCounter(
             partition.acked.target if partition.acked else 0,
             {producer_id for _, producer_id in partition.claimed.appenders},
             {
@@ -87,7 +87,7 @@ def _begun(
 
 
 async def _read_to_markers(
-    target: Network, counts: Mapping[PartitionCopy, OwnRecords]
+    target: Network, counts: Mapping[PartitionCopy, OwnRecordCounter]
 ) -> Mapping[PartitionCopy, str]:
     """Read until all counts are complete; return which offsets retention deleted before that."""
     trimmed: dict[PartitionCopy, str] = {}
@@ -107,7 +107,7 @@ async def _read_to_markers(
 
 
 def _lacks(
-    partition: PartitionCopy, count: OwnRecords, trimmed: Mapping[PartitionCopy, str]
+    partition: PartitionCopy, count: OwnRecordCounter, trimmed: Mapping[PartitionCopy, str]
 ) -> str:
     """Return why the count is not all that was copied; empty: it is."""
     if count.hole is None and partition.uncountable:
@@ -119,7 +119,7 @@ def _lacks(
     return ""
 
 
-def _note(partition: PartitionCopy, count: OwnRecords, *, is_whole: bool) -> None:
+def _note(partition: PartitionCopy, count: OwnRecordCounter, *, is_whole: bool) -> None:
     """Let a partition skip what was counted; with nothing to skip its position is exact."""
     partition.note_count(count)
     at = partition.acked
@@ -130,7 +130,7 @@ def _note(partition: PartitionCopy, count: OwnRecords, *, is_whole: bool) -> Non
 async def _read_some(
     target: Network,
     partitions: Sequence[PartitionCopy],
-    counts: Mapping[PartitionCopy, OwnRecords],
+    counts: Mapping[PartitionCopy, OwnRecordCounter],
     buffer: FetchBuffer,
 ) -> Mapping[PartitionCopy, int]:
     """Fetch once from one leader of the partitions whose markers are missing.

@@ -6,11 +6,11 @@ cluster, but records appended under the former one stay that cluster's (P3).
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 from replication.client.network import NotGranted
 from replication.client.producer_identity import ProducerIdentity
+from replication.clock import now_ms
 from replication.copier.takeover.at_least_once import plain_identity
 from replication.errors import ClusterRejected
 from replication.model import NO_PRODUCER, NO_PRODUCER_ID, Mode
@@ -93,7 +93,7 @@ def entry_of(
         spec.flow,
         path[0] if path else source_id,
         identity.transactional_id,
-        int(time.time() * 1000),
+        now_ms(),
         identity.generation,
         (*path, source_id),
         next(each.alias for each in known if each.came_by == path) if path else spec.source_alias,

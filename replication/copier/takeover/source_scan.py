@@ -27,18 +27,18 @@ if TYPE_CHECKING:
     from replication.client.network import Network
     from replication.model import ProducerIdAndEpoch
     from replication.provenance.origins import ReplicationPath
-    from replication.records.codec import Record
+    from replication.records.codec import BatchRecord
 
 _NO_PROGRESS_S = 30.0  # without any progress
 
 
-class Wanted(Protocol):
+class RecordSearch(Protocol):
     """What looks at the records of a scan; ``seen`` counts them."""
 
     @property
     def seen(self) -> int: ...
 
-    def add(self, records: Sequence[Record], offsets: Sequence[int]) -> None: ...
+    def add(self, records: Sequence[BatchRecord], offsets: Sequence[int]) -> None: ...
 
 
 class _AnyProducer(ProducerState):
@@ -50,7 +50,7 @@ class _AnyProducer(ProducerState):
 
 @dataclass(slots=True)
 class SourceScan:
-    """Reads deliverable records from a partition's anchor on, until ``wanted`` has ``most``.
+    """Reads deliverable records from a partition's anchor on, until ``search`` has seen ``most``.
 
     ``run`` raises ClusterUnavailable when the source does not answer.
 
@@ -59,7 +59,7 @@ class SourceScan:
 
     source: Network
     partition: PartitionCopy
-    wanted: Wanted
+    search: RecordSearch
     most: int
     start: int  # the source's log start; its first batch may begin before that
     counts: bool = False  # raise NotCountable where compaction has removed records
@@ -77,7 +77,7 @@ class SourceScan:
         committed = isolation is IsolationLevel.READ_COMMITTED
         options = FetchOptions(max_wait_ms=50, isolation=isolation, line="search")
         deadline, buffer = time.monotonic() + _NO_PROGRESS_S, FetchBuffer()
-        while self.wanted.seen < self.most:
+        while self.search.seen < self.most:
             before, found = scan.position, await self._fetch(scan, options, buffer)
             if found is not None:
                 if rules.path_of is not None:
@@ -104,7 +104,7 @@ class SourceScan:
                 begins = OffsetAndEpoch(producer_batch.offsets[0], producer_batch.epoch_after)
                 self._epochs.append(begins)
             (batch,) = walk(producer_batch.batch, scan.source)
-            self.wanted.add(decode(batch, scan.source), producer_batch.offsets)
+            self.search.add(decode(batch, scan.source), producer_batch.offsets)
             producer_batch.release_buffer()
         scan.queue.waiting.clear()
 

@@ -21,6 +21,7 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from replication.clock import now_ms
 from replication.copier.partition.position import claim, missing_appenders, outranks
 from replication.copier.takeover.at_least_once import back_to_anchors, cannot_count, ends_of
 from replication.copier.takeover.claims import begin, begin_at, claim_of, is_committed, is_mine
@@ -136,7 +137,7 @@ class Takeover:
             await self._claim(partitions, me, again=False)  # in case a late anchor covered a claim
         elif unclean:
             await back_to_anchors(await ends_of(self.target, list(unclean)), self.anchors)
-        now = int(time.time() * 1000)
+        now = now_ms()
         await self.anchors.append(
             [each.anchor(now) for each in partitions if self._lacks_anchor(each)]
         )

@@ -8,10 +8,10 @@ appender of the flow: a transactional id without a path belongs to records of th
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from replication.clock import now_ms
 from replication.model import NO_PRODUCER_ID
 from replication.provenance.origins import Origins
 from replication.state import Anchor, ProducerEntry
@@ -62,7 +62,7 @@ class TargetRegistry:
         """
         known = {**self.copies, **self.producers.entries}
         mine = [each for each in known.values() if each.flow == flow]
-        now, alias = int(time.time() * 1000), flow.partition("->")[0]
+        now, alias = now_ms(), flow.partition("->")[0]
         found = {
             number: ProducerEntry(
                 number, flow, source_id, name, now, anchor.generation, (source_id,), alias

@@ -129,7 +129,7 @@ def plan_groups(
             yield CommitGroup(name, moved, old, None if there is None else there.node)
 
 
-def _reason_to_leave(name: str, wanted: Iterable[TopicPartition], target: TargetGroups) -> str:
+def _reason_to_leave(name: str, partitions: Iterable[TopicPartition], target: TargetGroups) -> str:
     there = target.listed.get(name)
     if there is None:
         return "" if target.whole else "a coordinator of the target that may have it is silent"
@@ -140,7 +140,7 @@ def _reason_to_leave(name: str, wanted: Iterable[TopicPartition], target: Target
     if name not in target.positions:
         return "its offsets on the target could not be read"
     former = target.positions[name]
-    undecided = [each for each in wanted if each in former and former[each].is_undecided]
+    undecided = [each for each in partitions if each in former and former[each].is_undecided]
     return open_transaction(undecided[0]) if undecided else ""
 
 

@@ -11,9 +11,10 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from replication.clock import now_ms
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import TopicPartition
-from replication.naming.selection import Verdict, group_filter, listed
+from replication.naming.selection import SelectionVerdict, group_filter, listed
 from replication.offsets.groups.consumer_groups import (
     IDLE,
     Committed,
@@ -69,7 +70,7 @@ class GroupSync:
     _last: tuple[float, list[TranslatedPosition]] = field(
         default=(-1e9, [])
     )  # when, and what was found
-    _named: frozenset[LeaveOffset] = frozenset()  # offsets that ``warn`` was told of
+    _named: frozenset[LeaveOffset] = frozenset()  # offsets that ``warn`` was called with
 
     def sync(self, *, strict: bool = False) -> str:
         """Do one round; return a summary line. Raises ReplicationError.
@@ -100,7 +101,7 @@ class GroupSync:
         that a transaction may change now, the one that was stored before stays.
         """
         copied = {each.topic for each in self.offsets.known.anchors}
-        now = int(time.time() * 1000)
+        now = now_ms()
         records = [
             GroupPositions(self.flow.name, name, held, now)
             for name, its in positions.items()
@@ -155,10 +156,12 @@ class GroupSync:
         """
         listed = self.target.listed()
         whole = not self.target.unavailable
-        wanted = {name: positions for name, positions in desired.items() if positions}
-        there = [listed[name] for name in wanted if name in listed]
+        positions_by_group = {name: positions for name, positions in desired.items() if positions}
+        there = [listed[name] for name in positions_by_group if name in listed]
         positions = self.target.positions(each for each in there if each.state in IDLE)
-        return tuple(plan_groups(wanted, TargetGroups(listed, positions, whole), rewind=rewind))
+        return tuple(
+            plan_groups(positions_by_group, TargetGroups(listed, positions, whole), rewind=rewind)
+        )
 
     def translated_of(self, group: str) -> list[TranslatedPosition]:
         """Return the translated offsets of one group of the source, selected or not."""
@@ -204,7 +207,7 @@ class GroupSync:
         chosen = group_filter(self.flow.selection)
         listed = self.source.listed()
         judged = [chosen.judge(name) for name in sorted(listed)]
-        self._excluded = tuple(each for each in judged if each.verdict is Verdict.EXCLUDED)
+        self._excluded = tuple(each for each in judged if each.verdict is SelectionVerdict.EXCLUDED)
         return self.source.positions(listed[each.name] for each in judged if each.selected)
 
 

@@ -37,7 +37,7 @@ class OffsetsOf(Protocol):
 
     def translate(
         self,
-        wanted: Mapping[TopicPartition, Collection[int]],
+        committed: Mapping[TopicPartition, Collection[int]],
         *,
         back: bool = False,
         ahead: bool = True,

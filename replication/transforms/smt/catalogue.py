@@ -22,7 +22,7 @@ _KEY, _VALUE, _HEADERS, _TIME = (frozenset({e}) for e in ("key", "value", "heade
 
 
 @dataclass(frozen=True, slots=True)
-class Known(Generic[Made]):
+class SmtClass(Generic[Made]):
     """One class: what makes it from its settings, and which settings it has."""
 
     make: Callable[[Mapping[str, str]], Made]
@@ -36,26 +36,26 @@ class Known(Generic[Made]):
 _PACKAGE = "org.apache.kafka.connect.transforms."
 _REPLACE = ("exclude", "include", "renames")
 
-SMTS: Mapping[str, Known[Apply]] = {
-    "Filter": Known(record_smts.filter_out),
-    "RegexRouter": Known(record_smts.regex_router, ("regex", "replacement")),
-    "TimestampRouter": Known(
+SMTS: Mapping[str, SmtClass[Apply]] = {
+    "Filter": SmtClass(record_smts.filter_out),
+    "RegexRouter": SmtClass(record_smts.regex_router, ("regex", "replacement")),
+    "TimestampRouter": SmtClass(
         record_smts.timestamp_router, more=("topic.format", "timestamp.format"), reads=_TIME
     ),
-    "InsertHeader": Known(
+    "InsertHeader": SmtClass(
         record_smts.insert_header, ("header", "value.literal"), (), "", _HEADERS, _HEADERS
     ),
-    "DropHeaders": Known(record_smts.drop_headers, ("headers",), (), "", _HEADERS, _HEADERS),
-    "ReplaceField$Key": Known(
+    "DropHeaders": SmtClass(record_smts.drop_headers, ("headers",), (), "", _HEADERS, _HEADERS),
+    "ReplaceField$Key": SmtClass(
         partial(field_smts.replace_field, "key"), (), _REPLACE, "key", _KEY, _KEY
     ),
-    "ReplaceField$Value": Known(
+    "ReplaceField$Value": SmtClass(
         partial(field_smts.replace_field, "value"), (), _REPLACE, "value", _VALUE, _VALUE
     ),
-    "MaskField$Key": Known(
+    "MaskField$Key": SmtClass(
         partial(field_smts.mask_field, "key"), ("fields",), ("replacement",), "key", _KEY, _KEY
     ),
-    "MaskField$Value": Known(
+    "MaskField$Value": SmtClass(
         partial(field_smts.mask_field, "value"),
         ("fields",),
         ("replacement",),
@@ -63,13 +63,13 @@ SMTS: Mapping[str, Known[Apply]] = {
         _VALUE,
         _VALUE,
     ),
-    "ValueToKey": Known(field_smts.value_to_key, ("fields",), (), "value", _VALUE, _KEY),
+    "ValueToKey": SmtClass(field_smts.value_to_key, ("fields",), (), "value", _VALUE, _KEY),
 }
 
-PREDICATES: Mapping[str, Known[Test]] = {
-    "TopicNameMatches": Known(predicates.topic_name_matches, ("pattern",)),
-    "HasHeaderKey": Known(predicates.has_header_key, ("name",), reads=_HEADERS),
-    "RecordIsTombstone": Known(predicates.record_is_tombstone, reads=frozenset({PRESENCE})),
+PREDICATES: Mapping[str, SmtClass[Test]] = {
+    "TopicNameMatches": SmtClass(predicates.topic_name_matches, ("pattern",)),
+    "HasHeaderKey": SmtClass(predicates.has_header_key, ("name",), reads=_HEADERS),
+    "RecordIsTombstone": SmtClass(predicates.record_is_tombstone, reads=frozenset({PRESENCE})),
 }
 
 

@@ -8,13 +8,13 @@ from replication.errors import ConfigError
 from replication.settings.transform_settings import JSON
 from replication.transforms.smt.catalogue import PREDICATES, SMTS, simple_name
 from replication.transforms.smt.message import CannotTransform, Message
-from replication.transforms.transformed_record import SAME_PARTITION, Poison, TargetRecord
+from replication.transforms.transformed_record import SAME_PARTITION, PoisonRecord, TargetRecord
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from replication.settings.transform_settings import SmtSpec, TopicTransform, Written
-    from replication.transforms.smt.catalogue import Known
+    from replication.settings.transform_settings import SettingText, SmtSpec, TopicTransform
+    from replication.transforms.smt.catalogue import SmtClass
     from replication.transforms.smt.field_smts import Apply
     from replication.transforms.smt.predicates import Test
     from replication.transforms.transformed_record import SourceRecord
@@ -41,7 +41,7 @@ class Chain:
         self.reads = frozenset[str]().union(*(each.reads for each in self._stages))
         self.writes = frozenset[str]().union(*(each.writes for each in self._stages))
 
-    def apply(self, topic: str, record: SourceRecord) -> TargetRecord | Poison | None:
+    def apply(self, topic: str, record: SourceRecord) -> TargetRecord | PoisonRecord | None:
         """Return the record to write; None: it is filtered out. ``topic``: as on the target.
 
         It keeps its partition, whatever its key and topic become, as in MirrorMaker 2.
@@ -54,7 +54,7 @@ class Chain:
                 if not stage.apply(message):
                     return None
             except CannotTransform as problem:
-                return Poison(record, f"transforms.{stage.name}: {problem}")
+                return PoisonRecord(record, f"transforms.{stage.name}: {problem}")
         return TargetRecord(
             message.topic,
             SAME_PARTITION,
@@ -83,7 +83,7 @@ def _stage(spec: SmtSpec, formats: Mapping[str, str]) -> _Stage:
     return _Stage(spec.name, apply, test, spec.negate, reads, known.writes)
 
 
-def _known(catalogue: Mapping[str, Known[Made]], kind: Written, what: str) -> Known[Made]:
+def _known(catalogue: Mapping[str, SmtClass[Made]], kind: SettingText, what: str) -> SmtClass[Made]:
     name = simple_name(kind.text)
     if name not in catalogue:
         raise ConfigError(
@@ -93,7 +93,7 @@ def _known(catalogue: Mapping[str, Known[Made]], kind: Written, what: str) -> Kn
     return catalogue[name]
 
 
-def _made(known: Known[Made], settings: Mapping[str, Written], kind: Written) -> Made:
+def _made(known: SmtClass[Made], settings: Mapping[str, SettingText], kind: SettingText) -> Made:
     for name in known.needed:
         if name not in settings:
             raise ConfigError(f"{kind.where}: {kind.text} needs the setting {name}")

@@ -1,4 +1,4 @@
-"""Drives one flow: its query from start to end, its next step, and what operators are told of it.
+"""Drives one flow: its query from start to end, its next step, and what operators see of it.
 
 ``epoch_stall``: Says whether a process that copies hangs: its epoch does not end
 ``flow_driver``: Drives one flow: decides its next step, carries it out, and writes its status;

@@ -9,13 +9,13 @@ import structlog
 from replication.model import Desired
 from replication.supervision.flow_figures import FlowFigures
 from spark_jobs.driver.flow.flow_remarks import FlowRemarks
-from spark_jobs.driver.flow.flow_states import Situation, Step, decide_step, flow_state
+from spark_jobs.driver.flow.flow_states import DriverStep, Situation, decide_step, flow_state
 from spark_jobs.driver.flow.query_cycle import QueryCycle
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from replication.adapters.followed_file import Reading
+    from replication.adapters.followed_file import FileInForce
     from replication.copier.spec import UnitSpec
     from replication.model import TopicPartition
     from replication.settings.flow_settings import Flow
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 
-class Beside(NamedTuple):
+class FlowWork(NamedTuple):
     """What runs beside a flow's query."""
 
     tasks: BackgroundTasks
@@ -51,7 +51,7 @@ class FlowDriver:
         lease: FlowLease,
         topic_watcher: TopicWatcher,
         starter: Starter,
-        beside: Beside,
+        work: FlowWork,
     ) -> None:
         self.flow = flow
         self.lease = lease
@@ -59,7 +59,7 @@ class FlowDriver:
         self._ending = False
         self._restart = ""  # why the driver starts again after it has ended
         self._file: dict[str, Any] = {}  # which settings are in force: fields of FlowStatus
-        self.tasks, self._transforms, self._disks = beside
+        self.tasks, self._transforms, self._disks = work
         self._topic_watcher = topic_watcher
         self._remarks = FlowRemarks(flow)
 
@@ -83,16 +83,16 @@ class FlowDriver:
             self._topic_watcher.limit(self._disks.limit.bytes_per_second)
         now = self.situation()
         match decide_step(now):
-            case Step.START:
+            case DriverStep.START:
                 self.cycle.start()
-            case Step.DRAIN:
+            case DriverStep.DRAIN:
                 self.cycle.drain()
-            case Step.STOP:
+            case DriverStep.STOP:
                 self.cycle.stop(alive=now.alive, idle=now.idle)
-            case Step.NOTHING:
+            case DriverStep.NOTHING:
                 self.cycle.watch()
         self._transform(now)
-        self.tasks.tick(wanted=now.may_copy and now.planned)
+        self.tasks.tick(runs=now.may_copy and now.planned)
         self._beat()
 
     def follow(self, flow: Flow, planner: Planner, settings: UnitSpec) -> None:
@@ -109,7 +109,7 @@ class FlowDriver:
         """
         self._ending, self._restart = True, restart or self._restart
 
-    def note_file(self, reading: Reading) -> None:
+    def note_file(self, reading: FileInForce) -> None:
         """Let the status say which settings are in force."""
         self._file = {
             "config": reading.fingerprint,
@@ -164,7 +164,7 @@ class FlowDriver:
             source=self.flow.source,
             target=self.flow.target,
             status=self.lease.status,
-            wanted=self.lease.desired is Desired.RUN,
+            should_copy=self.lease.desired is Desired.RUN,
             arrives=not self.lease.write_problem,
             tally=self.cycle.tally,
             batch_good_ms=self.lease.last_good_ms if self.flow.is_batch else None,
@@ -201,7 +201,7 @@ class FlowDriver:
         now = self.situation()
         state, reason = flow_state(now)
         if state != self.lease.status.state:
-            log.info("state", flow=self.flow.name, state=str(state), reason=reason)
+            log.info("flow state changed", flow=self.flow.name, state=str(state), reason=reason)
         query, throttle = self.cycle.query, self.cycle.tally.throttle
         running = query.epoch() if query else None
         self.lease.beat(

@@ -13,7 +13,7 @@ _DESIRED_LOST = (
 )
 
 
-class Step(Enum):
+class DriverStep(Enum):
     """The next step of a driver for a flow's query."""
 
     NOTHING = "nothing"
@@ -51,26 +51,26 @@ class Situation:
     problem: str = ""  # why the last query ended, or the outcome that its units report
 
     @property
-    def wanted(self) -> bool:
+    def should_copy(self) -> bool:
         """Return whether the flow should copy."""
         return self.desired is Desired.RUN and not self.ending
 
     @property
     def may_copy(self) -> bool:
         """Return whether it should and both addresses lead to the right clusters."""
-        return self.wanted and not self.wrong_cluster
+        return self.should_copy and not self.wrong_cluster
 
 
-def decide_step(now: Situation) -> Step:
+def decide_step(now: Situation) -> DriverStep:
     """Return the step to take now."""
     if now.query and not now.alive:
-        return Step.STOP
+        return DriverStep.STOP
     if now.query and now.may_copy and not (now.draining or now.hands_over):
-        return Step.NOTHING
+        return DriverStep.NOTHING
     if now.query:
-        return Step.STOP if now.overdue or (now.draining and now.idle) else Step.DRAIN
+        return DriverStep.STOP if now.overdue or (now.draining and now.idle) else DriverStep.DRAIN
     ready = now.may_copy and now.planned and now.rested and not now.slot_shortage
-    return Step.START if ready else Step.NOTHING
+    return DriverStep.START if ready else DriverStep.NOTHING
 
 
 def flow_state(now: Situation) -> tuple[FlowState, str]:
@@ -97,7 +97,7 @@ def _copying(now: Situation) -> tuple[FlowState, str]:
 
 
 def _unwanted(now: Situation) -> tuple[FlowState, str]:
-    if now.wanted:
+    if now.should_copy:
         return FlowState.WRONG_CLUSTER, now.wrong_cluster
     if now.query:
         return FlowState.STOPPING, "ending the epoch"

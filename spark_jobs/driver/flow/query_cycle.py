@@ -134,7 +134,7 @@ class QueryCycle:
             self.problem = figures["outcome"] or ""
             self.tally = self.tally.plus(figures)
             self._load = self._load_of(figures)
-            log.info("epoch", flow=self._flow.name, **figures)
+            log.info("epoch ended", flow=self._flow.name, **figures)
         running = self.query.epoch()
         if self.copies:
             self._stall.see(running)

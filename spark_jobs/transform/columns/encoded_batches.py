@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from replication.records.codec import Record, batch_of_body
+from replication.records.codec import BatchRecord, batch_of_body
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -41,14 +41,14 @@ class TargetRecords:
     _bytes: int = 0  # of these
 
     @classmethod
-    def of(cls, records: Iterable[Record]) -> TargetRecords:
+    def of(cls, records: Iterable[BatchRecord]) -> TargetRecords:
         """Return records as columns."""
         found = cls()
         for each in records:
             found.add(each)
         return found
 
-    def add(self, record: Record) -> None:
+    def add(self, record: BatchRecord) -> None:
         """Add one record."""
         self._times.append(record.timestamp)
         self._rests.append(record.rest)
@@ -68,12 +68,12 @@ class TargetRecords:
         for times, rests in other.parts:
             self.extend(times, rests)
 
-    def records(self) -> Iterator[Record]:
+    def records(self) -> Iterator[BatchRecord]:
         """Yield the records one by one."""
         self.flush()
         for times, rests in self.parts:
             for time_ms, rest in zip(times.tolist(), rests.to_pylist(), strict=True):
-                yield Record(0, time_ms, rest)
+                yield BatchRecord(0, time_ms, rest)
 
     @property
     def size(self) -> int:

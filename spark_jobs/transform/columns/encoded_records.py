@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from replication.records.codec import Record, key_and_value
+from replication.records.codec import BatchRecord, key_and_value
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -43,7 +43,7 @@ class EncodedRecords:
     def keys(self, places: Numbers) -> pa.BinaryArray:
         """Return the keys of the records at ``places``."""
         rests = self.rests(places).to_pylist()
-        return pa.array([key_and_value(Record(0, 0, each))[0] for each in rests], pa.binary())
+        return pa.array([key_and_value(BatchRecord(0, 0, each))[0] for each in rests], pa.binary())
 
 
 def gathered(data: bytes | memoryview, starts: Numbers, ends: Numbers) -> pa.BinaryArray:

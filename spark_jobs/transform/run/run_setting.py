@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from replication.settings.flow_settings import Flow
     from replication.settings.transform_settings import TopicTransform
     from spark_jobs.transform.columns.decoded_records import DecodedRecords
-    from spark_jobs.transform.task.work import Clusters, RangeWork, SlotReport, SlotWork
+    from spark_jobs.transform.task.work import RangeWork, SlotReport, SlotWork, TaskClusters
 
 
 class Job(Protocol):
@@ -24,11 +24,11 @@ class Job(Protocol):
     def reason(self, slot: SlotWork, work: RangeWork, record: DecodedRecords) -> str: ...
 
 
-class Setting(NamedTuple):
+class TransformRunContext(NamedTuple):
     """What a run needs of its driver."""
 
     flow: Flow
-    clusters: Clusters
+    clusters: TaskClusters
     generation: int
     job: Callable[[TopicTransform, int], Job]  # for a transform, by its number in the flow
     ends: Callable[[Iterable[TopicPartition]], Mapping[TopicPartition, int]]  # readable, of source

@@ -36,5 +36,5 @@ class TargetPartitions:
             self._counts, self._counted_at = self.listed(), time.monotonic()
         if missing := sorted({*topics} - self._counts.keys()):
             raise ClusterUnavailable(f"the target does not list {missing[0]} yet")
-        wanted = {*topics, *self.routes}
-        return {name: self._counts[name] for name in wanted if name in self._counts}
+        needed = {*topics, *self.routes}
+        return {name: self._counts[name] for name in needed if name in self._counts}

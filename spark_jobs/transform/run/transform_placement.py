@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from replication.clock import now_ms
 from replication.model import (
     EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,
@@ -72,10 +72,10 @@ class Placement:
                 PartitionState.LOST_RANGE,
                 start,
                 why,
-                _now_ms(),
+                now_ms(),
             )
             await self.producers.write(loss)
-            found = replace(anchor, source=start, at_ms=_now_ms())
+            found = replace(anchor, source=start, at_ms=now_ms())
         await self.producers.write(found)
         return found
 
@@ -101,7 +101,7 @@ class Placement:
         if not skips or decision is None or decision.choice != SKIP:
             return await self._running(plan, at, known)
         why = f"left out by an operator: {known.reason}"
-        state, now = PartitionState.TRANSFORM_FAILED, _now_ms()
+        state, now = PartitionState.TRANSFORM_FAILED, now_ms()
         loss = Loss(known.flow, *plan.source, known.source_topic_id, at, state, at + 1, why, now)
         await self.producers.write(loss)
         return await self._running(plan, at + 1, replace(known, lost=known.lost + 1))
@@ -164,7 +164,7 @@ class Placement:
             target_topic_id=target_id,
             origins=plan.origins,
             isolation=self.flow.copying.isolation,
-            at_ms=_now_ms(),
+            at_ms=now_ms(),
         )
 
     def _unknown(self, plan: PartitionPlan) -> Anchor:
@@ -187,7 +187,3 @@ class Placement:
         source = self.producers.connected.source
         found = await source.offset_at(where, at)
         return found if found >= 0 else await source.offset_at(where, LATEST_TIMESTAMP)
-
-
-def _now_ms() -> int:
-    return int(time.time() * 1000)

@@ -7,7 +7,6 @@ the anchors on the target, so a job is repeated or resumed exactly. Between batc
 from __future__ import annotations
 
 import threading
-import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ import structlog
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
+from replication.clock import now_ms
 from replication.errors import ConfigError, ReplicationError
 from spark_jobs.transform.point_record import point_now
 from spark_jobs.transform.run.batch_plan import BatchLimits, plan_batch
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from replication.model import PartitionPlan, TopicPartition
     from replication.settings.transform_settings import TopicTransform
-    from spark_jobs.transform.run.run_setting import Job, Setting
+    from spark_jobs.transform.run.run_setting import Job, TransformRunContext
 
 _PAUSE_S = 0.2  # between two looks at the ends of partitions
 _RETRY_S = 2.0
@@ -49,7 +49,7 @@ log = structlog.get_logger()
 class TransformRun:
     """One transform, from its start to its stop."""
 
-    setting: Setting
+    setting: TransformRunContext
     number: int
     transform: TopicTransform
     problem: str = ""  # why nothing is transformed now
@@ -149,7 +149,7 @@ class TransformRun:
 
     def _report(self, problem: str) -> None:
         if problem and problem != self.problem:
-            log.error("transform", flow=self.setting.flow.name, reason=problem)
+            log.error("transform failed", flow=self.setting.flow.name, reason=problem)
         self.problem = problem
 
     def _take(self) -> None:
@@ -197,11 +197,11 @@ class TransformRun:
     def _place(
         self, producers: SlotProducers, plans: Mapping[TopicPartition, PartitionPlan]
     ) -> None:
-        wanted = self._positions.unplaced(plans)
-        if not wanted:
+        unplaced = self._positions.unplaced(plans)
+        if not unplaced:
             return
         self._partition_counts()  # where a topic is missing, nothing is placed
-        placed = self._positions.place(producers, [plans[each] for each in sorted(wanted)])
+        placed = self._positions.place(producers, [plans[each] for each in sorted(unplaced)])
         known = producers.anchors
         self._note_start(producers, [e for e in placed if lost_position(known.get(e), placed[e])])
 
@@ -221,8 +221,8 @@ class TransformRun:
     def _note_point(self, producers: SlotProducers) -> None:
         """Note which offsets of both sides belong together, if it is time to."""
         anchors = {**producers.anchors, **self._positions.anchors}
-        now_ms = int(time.time() * 1000)
-        point = point_now(producers.start, anchors, producers.point, now_ms)
+        wall_ms = now_ms()
+        point = point_now(producers.start, anchors, producers.point, wall_ms)
         if point is None or producers.start is None:
             return
         deleted = producers.start.targets.keys() - self._partition_counts().keys()

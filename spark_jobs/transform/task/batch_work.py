@@ -11,7 +11,7 @@ import pickle
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from spark_jobs.transform.task.work import Clusters
+from spark_jobs.transform.task.work import TaskClusters
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from spark_jobs.transform.task.work import SlotWork
 
 PROPERTY = "isthmus.transform.work"
-_NOWHERE = Clusters("", "", {}, {})
+_NOWHERE = TaskClusters("", "", {}, {})
 
 
 def property_of(work: Sequence[SlotWork]) -> str:
@@ -31,7 +31,7 @@ def property_of(work: Sequence[SlotWork]) -> str:
     return base64.b64encode(pickle.dumps(bare)).decode()
 
 
-def slot_work(clusters: Clusters, number: int) -> SlotWork:
+def slot_work(clusters: TaskClusters, number: int) -> SlotWork:
     """Return the work of a slot, in a task of the job that has it."""
     from pyspark import TaskContext  # noqa: PLC0415 - in a task alone
 
@@ -42,7 +42,7 @@ def slot_work(clusters: Clusters, number: int) -> SlotWork:
     return work_in(text, clusters, number)
 
 
-def work_in(text: str, clusters: Clusters, number: int) -> SlotWork:
+def work_in(text: str, clusters: TaskClusters, number: int) -> SlotWork:
     """Return the work of a slot that ``property_of`` has written; it is of our own driver."""
     slots: Sequence[SlotWork] = pickle.loads(base64.b64decode(text))  # noqa: S301 - as above
     return replace(slots[number], clusters=clusters)

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from replication.records.codec import encoded_headers
 from replication.transforms.smt.catalogue import PRESENCE
-from replication.transforms.transformed_record import SAME_PARTITION, Poison, TargetRecord
+from replication.transforms.transformed_record import SAME_PARTITION, PoisonRecord, TargetRecord
 from spark_jobs.transform.columns.encoded_batches import joined, sized
 from spark_jobs.transform.columns.encoded_records import PARTS
 from spark_jobs.transform.columns.record_kinds import Kinds, kinds_of
@@ -90,8 +90,8 @@ def _singles(records: DecodedRecords, reads: frozenset[str]) -> list[SourceRecor
     ]
 
 
-def _problem(made: TargetRecord | Poison | None, known: Mapping[str, int]) -> str:
-    if isinstance(made, Poison):
+def _problem(made: TargetRecord | PoisonRecord | None, known: Mapping[str, int]) -> str:
+    if isinstance(made, PoisonRecord):
         return made.reason
     return "" if made is None else problem_of(made.topic, made.partition, known)
 

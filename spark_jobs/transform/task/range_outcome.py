@@ -6,17 +6,17 @@ a trace: a record that cannot be transformed halts the range before it, or becom
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from replication.clock import now_ms
 from replication.model import Mode, PartitionState, TopicPartition
 from replication.records.codec import plain_record
 from replication.settings.transform_settings import DEAD_LETTER
 from replication.state import Anchor, Loss, dead_letters_topic
-from replication.transforms.transformed_record import Poison, SourceRecord
+from replication.transforms.transformed_record import PoisonRecord, SourceRecord
 from spark_jobs.transform.columns.encoded_batches import TargetRecords
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
-    from replication.records.codec import Record
+    from replication.records.codec import BatchRecord
     from replication.settings.transform_settings import TopicTransform
     from spark_jobs.transform.columns.encoded_records import EncodedRecords
     from spark_jobs.transform.task.work import RangeWork, SlotWork
@@ -51,11 +51,11 @@ class RangeOutcome:
     slot: SlotWork
     work: RangeWork
     records: dict[TopicPartition, TargetRecords] = field(default_factory=dict)
-    poisons: list[Poison] = field(default_factory=list)
+    poisons: list[PoisonRecord] = field(default_factory=list)
     read: int = 0
     written: int = 0
     newest_ms: int = 0
-    halted: Poison | None = None  # the range ends before this one
+    halted: PoisonRecord | None = None  # the range ends before this one
 
     def extend(self, made: Placed) -> None:
         """Add records to write to one partition."""
@@ -63,7 +63,7 @@ class RangeOutcome:
             self.records.setdefault(made.where, TargetRecords()).extend(made.times, made.rests)
             self.written += len(made.times)
 
-    def poison(self, found: Poison) -> None:
+    def poison(self, found: PoisonRecord) -> None:
         """Add a record that cannot be transformed; by policy, or without budget, the range ends."""
         if self.halted is not None:
             return
@@ -82,7 +82,7 @@ class RangeOutcome:
         good = np.ones(len(records), bool)
         for place in sorted(poisons):
             offset, time_ms = int(records.offsets[place]), int(records.times[place])
-            self.poison(Poison(SourceRecord(offset, time_ms, None, None, ()), poisons[place]))
+            self.poison(PoisonRecord(SourceRecord(offset, time_ms, None, None, ()), poisons[place]))
             good[place] = False
             if self.halted is not None:
                 good[place:] = False
@@ -90,7 +90,7 @@ class RangeOutcome:
         return good
 
     @property
-    def found_poisons(self) -> tuple[Poison, ...]:
+    def found_poisons(self) -> tuple[PoisonRecord, ...]:
         """All poison records that were found, the one that ends the range last."""
         return (*self.poisons, *(() if self.halted is None else (self.halted,)))
 
@@ -111,7 +111,7 @@ class RangeOutcome:
 
     def anchor(self, target_end: int | None, size: int) -> Anchor:
         """Return the anchor to commit; ``target_end``: behind our last record on the target."""
-        before, now = self.work.anchor, int(time.time() * 1000)
+        before, now = self.work.anchor, now_ms()
         state, reason = PartitionState.RUNNING, ""
         if self.halted is not None:
             state, reason = PartitionState.TRANSFORM_FAILED, self._reason(self.halted)
@@ -135,13 +135,13 @@ class RangeOutcome:
             at_ms=now,
         )
 
-    def dead_letters(self) -> list[Record]:
+    def dead_letters(self) -> list[BatchRecord]:
         """Return the dead letters, as the append engine writes them."""
         return [self._dead_letter(each) for each in self.poisons]
 
     def losses(self) -> list[Loss]:
         """Return a loss for each dead letter."""
-        anchor, now = self.work.anchor, int(time.time() * 1000)
+        anchor, now = self.work.anchor, now_ms()
         return [
             Loss(
                 anchor.flow,
@@ -157,7 +157,7 @@ class RangeOutcome:
             for each in self.poisons
         ]
 
-    def _reason(self, found: Poison) -> str:
+    def _reason(self, found: PoisonRecord) -> str:
         line = self.slot.transform.first_line
         why = " ".join(found.reason.split())[:_MOST_REASON]
         reason = f"{line}: {self.work.source} offset {found.record.offset}: {why}"
@@ -166,7 +166,7 @@ class RangeOutcome:
             reason = f"{reason}; its {spent} dead letters are all that dead.letters.max allows"
         return reason
 
-    def _dead_letter(self, found: Poison) -> Record:
+    def _dead_letter(self, found: PoisonRecord) -> BatchRecord:
         record, source = found.record, self.work.source
         headers: list[tuple[str, bytes | None]] = [
             ("isthmus.flow", self.slot.clusters.flow.encode()),

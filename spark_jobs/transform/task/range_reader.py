@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from replication.client.error_codes import ErrorCode
 from replication.client.fetch_session import FetchOptions
-from replication.client.network import Reading
+from replication.client.network import PartitionReader
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import IsolationLevel, OffsetRange
 from replication.provenance.origins import rule_of
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
     from replication.client.fetch_values import Fetched
     from replication.client.network import Network
-    from replication.provenance.origins import Rule
+    from replication.provenance.origins import ForwardingRule
     from replication.provenance.producer_registry import SourceRegistry
     from replication.records.batch import Batch
     from spark_jobs.transform.columns.decoded_records import DecodedRecords
     from spark_jobs.transform.task.task_process import Connected
-    from spark_jobs.transform.task.work import Clusters, RangeWork
+    from spark_jobs.transform.task.work import RangeWork, TaskClusters
 
 _SILENT_FETCHES = 20  # of half a second each
 
@@ -42,17 +42,17 @@ class OutsideLog(Exception):
 class RangeReader:
     """Reads one range, some records at a time."""
 
-    clusters: Clusters
+    clusters: TaskClusters
     network: Network
     registry: SourceRegistry
     work: RangeWork
     position: int = 0
-    _reading: Reading = field(init=False)
+    _reading: PartitionReader = field(init=False)
     _silent: int = 0
 
     def __post_init__(self) -> None:
         self.position = self.work.anchor.source or 0
-        self._reading = Reading(self.network, self.work.source, "transform")
+        self._reading = PartitionReader(self.network, self.work.source, "transform")
 
     @property
     def is_done(self) -> bool:
@@ -103,7 +103,7 @@ class RangeReader:
                 await self.registry.look_up(ids, needed=needed)
         return list(self._deliverable(found, rule))
 
-    def _deliverable(self, found: Fetched, rule: Rule | None) -> Iterator[Batch]:
+    def _deliverable(self, found: Fetched, rule: ForwardingRule | None) -> Iterator[Batch]:
         aborted = AbortedFilter(found.aborted)
         for batch in walk(found.records, self.work.source, found.legacy, self.position):
             if batch.base >= self.work.end:
@@ -114,7 +114,7 @@ class RangeReader:
                 yield batch
             self.position = max(self.position, batch.last + 1)
 
-    def _is_passed_on(self, batch: Batch, rule: Rule | None) -> bool:
+    def _is_passed_on(self, batch: Batch, rule: ForwardingRule | None) -> bool:
         """Say whether a batch is transformed; a copy that would go back is left out.
 
         Raises ClusterUnavailable for a copy by a way that the slot's producer does not name yet:
@@ -133,7 +133,7 @@ class RangeReader:
 
 
 async def record_at(
-    connected: Connected, clusters: Clusters, work: RangeWork, offset: int
+    connected: Connected, clusters: TaskClusters, work: RangeWork, offset: int
 ) -> DecodedRecords | None:
     """Return one record of a range; None: it is none that is transformed.
 

@@ -85,7 +85,7 @@ def shared_records() -> SharedRecords:
     return _here[0]
 
 
-class TakenRecords:
+class SharedRecordReader:
     """What the writing process of a task reads, one chunk after the other."""
 
     def __init__(self, place: int) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from spark_jobs.transform.columns.record_columns import END, MEMORY, REASON_BIT, ROW
-from spark_jobs.transform.task.shared_records import TakenRecords
+from spark_jobs.transform.task.shared_records import SharedRecordReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -27,7 +27,7 @@ class SqlStream:
 
     def __init__(self) -> None:
         self.is_whole = False
-        self._records: TakenRecords | None = None
+        self._records: SharedRecordReader | None = None
         self._chunk: Chunk | None = None
         self._rows: list[pa.RecordBatch] = []
 
@@ -38,7 +38,7 @@ class SqlStream:
             if not len(coded):
                 continue
             if self._records is None:
-                self._records = TakenRecords(int(coded[0]) - MEMORY)
+                self._records = SharedRecordReader(int(coded[0]) - MEMORY)
                 batch, coded = batch.slice(1), coded[1:]  # noqa: PLW2901 - its other rows
             is_end = bool(len(coded) and coded[-1] >= END)
             yield from self._begun(self._records, batch.slice(0, len(coded) - is_end))
@@ -51,7 +51,7 @@ class SqlStream:
         if self._records is not None:
             self._records.close()
 
-    def _begun(self, records: TakenRecords, batch: pa.RecordBatch) -> Iterator[Taken]:
+    def _begun(self, records: SharedRecordReader, batch: pa.RecordBatch) -> Iterator[Taken]:
         """Yield the chunks that have no further rows: those before the one of the last row."""
         places, begin = batch.column(ROW).to_numpy() & _PLACE, 0
         while begin < len(places):
@@ -64,7 +64,7 @@ class SqlStream:
             if begin < len(places):
                 yield self._taken(self._chunk)
 
-    def _rest(self, records: TakenRecords, no_rows: pa.RecordBatch) -> Iterator[Taken]:
+    def _rest(self, records: SharedRecordReader, no_rows: pa.RecordBatch) -> Iterator[Taken]:
         while (chunk := self._chunk or records.chunk()) is not None:
             self._rows.append(no_rows)
             yield self._taken(chunk)

@@ -50,11 +50,11 @@ if TYPE_CHECKING:
     from spark_jobs.transform.columns.decoded_records import DecodedRecords
     from spark_jobs.transform.columns.record_kinds import Kinds
     from spark_jobs.transform.task.shared_records import SharedRecords
-    from spark_jobs.transform.task.work import Clusters, SlotWork
+    from spark_jobs.transform.task.work import SlotWork, TaskClusters
 
 
 def read_slots(
-    clusters: Clusters, names: Sequence[str], kinds: Sequence[str] | None = None
+    clusters: TaskClusters, names: Sequence[str], kinds: Sequence[str] | None = None
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """Return what yields the records of the slots that it gets the numbers of.
 
@@ -114,7 +114,7 @@ def given_to_sql(
 
 
 def write_slots(
-    clusters: Clusters,
+    clusters: TaskClusters,
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """Return what writes the results of SQL, and yields a report a slot.
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from replication.client.error_codes import ErrorCode
+from replication.clock import now_ms
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import TopicPartition
 from replication.records.batch import TRANSACTIONAL, next_sequence, restamp
@@ -82,7 +83,7 @@ class TargetWriter:
 
     async def commit(self, stored: Sequence[Stored]) -> None:
         """Append the anchors, and what else belongs to them, and commit."""
-        now, me = int(time.time() * 1000), self.work.producer
+        now, me = now_ms(), self.work.producer
         listed = [plain_record(now, each.key(), each.value()) for each in stored]
         await self.append({self._anchors: TargetRecords.of(listed)})
         await self.network.end_transaction(me.transactional_id, me.producer, commit=True)

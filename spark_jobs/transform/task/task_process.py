@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine
 
     from replication.client.network import Network
-    from spark_jobs.transform.task.work import Clusters
+    from spark_jobs.transform.task.work import TaskClusters
 
 Found = TypeVar("Found")
 
@@ -44,7 +44,7 @@ class TaskProcess:
         """Run ``work`` to its end; connections that are open stay so."""
         return self._loop.run_until_complete(work)
 
-    async def connected(self, clusters: Clusters) -> Connected:
+    async def connected(self, clusters: TaskClusters) -> Connected:
         """Return the connections to a flow's clusters; they connect on first use."""
         key = (
             clusters.flow,

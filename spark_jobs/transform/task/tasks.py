@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from replication.errors import ClusterUnavailable, ReplicationError
 from replication.transforms.smt.chain import Chain
-from replication.transforms.transformed_record import Poison, SourceRecord
+from replication.transforms.transformed_record import PoisonRecord, SourceRecord
 from spark_jobs.transform.columns.encoded_batches import TargetRecords
 from spark_jobs.transform.task.batch_work import slot_work
 from spark_jobs.transform.task.chain_results import take_by_chain
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from replication.model import TopicPartition
-    from replication.records.codec import Record
+    from replication.records.codec import BatchRecord
     from replication.transforms.transformed_record import SourceRecord
     from spark_jobs.transform.columns.decoded_records import DecodedRecords
     from spark_jobs.transform.task.task_process import Connected
-    from spark_jobs.transform.task.work import Clusters, SlotWork
+    from spark_jobs.transform.task.work import SlotWork, TaskClusters
 
     Stage = Callable[[RangeOutcome, DecodedRecords], None]
 
@@ -41,7 +41,7 @@ REPORT_DDL = "slot int, report string"
 
 
 def transform_slots(
-    clusters: Clusters,
+    clusters: TaskClusters,
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """Return what reads, transforms and writes the slots, and yields a report for each."""
 
@@ -97,7 +97,7 @@ def _take(stage: Stage, outcome: RangeOutcome, records: DecodedRecords) -> None:
     for offset, reason in sorted(outcome.work.poisons.items()):
         if len(known := records.between(offset, offset + 1)):
             stage(outcome, records.between(begin, offset))
-            outcome.poison(Poison(known.singles()[0], reason))
+            outcome.poison(PoisonRecord(known.singles()[0], reason))
             begin = offset + 1
     stage(outcome, records.between(begin, last + 1))
 
@@ -121,14 +121,16 @@ async def commit(
     return SlotReport(tuple(reports), writer.sequences)
 
 
-async def _letters(connected: Connected, outcome: RangeOutcome) -> list[Record]:
+async def _letters(connected: Connected, outcome: RangeOutcome) -> list[BatchRecord]:
     """Return the dead letters of a range, with keys and values as they are at the source."""
     for at, each in enumerate(outcome.poisons):
-        outcome.poisons[at] = Poison(await _original(connected, outcome, each), each.reason)
+        outcome.poisons[at] = PoisonRecord(await _original(connected, outcome, each), each.reason)
     return outcome.dead_letters()
 
 
-async def _original(connected: Connected, outcome: RangeOutcome, poison: Poison) -> SourceRecord:
+async def _original(
+    connected: Connected, outcome: RangeOutcome, poison: PoisonRecord
+) -> SourceRecord:
     """Read a record again: SQL passes on what it made of it."""
     offset, clusters = poison.record.offset, outcome.slot.clusters
     found = await record_at(connected, clusters, outcome.work, offset)

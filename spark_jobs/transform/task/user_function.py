@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from replication.errors import ConfigError
-from replication.transforms.transformed_record import BY_KEY, Poison
+from replication.transforms.transformed_record import BY_KEY, PoisonRecord
 from spark_jobs.transform.columns.encoded_batches import rests_of
 from spark_jobs.transform.columns.encoded_records import PARTS
 from spark_jobs.transform.columns.record_columns import RECORDS, nameless, times_of
@@ -32,7 +32,7 @@ from spark_jobs.transform.task.target_rows import TargetRows, misplaced, put
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from replication.settings.transform_settings import TopicTransform, Written
+    from replication.settings.transform_settings import SettingText, TopicTransform
     from spark_jobs.transform.columns.decoded_records import DecodedRecords
     from spark_jobs.transform.task.range_outcome import RangeOutcome
 
@@ -50,7 +50,7 @@ class UserFunction:
     """The function of a transform."""
 
     call: Callable[[pa.RecordBatch], Any]
-    written: Written
+    written: SettingText
     timeout_s: float
 
     def take(self, outcome: RangeOutcome, records: DecodedRecords) -> None:
@@ -70,7 +70,7 @@ class UserFunction:
             rows = self._rows(outcome, records, limit_s)
         except _Failed as failure:
             if len(records) == 1:
-                outcome.poison(Poison(records.singles()[0], str(failure)))
+                outcome.poison(PoisonRecord(records.singles()[0], str(failure)))
                 return
             less = max(limit_s / 2, min(_LEAST_S, limit_s))
             for half in np.array_split(np.arange(len(records)), 2):

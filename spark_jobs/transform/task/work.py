@@ -34,7 +34,7 @@ class RangeWork:
 
 
 @dataclass(frozen=True, slots=True)
-class Clusters:
+class TaskClusters:
     """How a task reaches the flow's clusters, and what it may pass on."""
 
     flow: str
@@ -54,7 +54,7 @@ class Clusters:
 class SlotWork:
     """The work of one task: some ranges, one producer, one transaction."""
 
-    clusters: Clusters
+    clusters: TaskClusters
     transform: TopicTransform
     producer: ProducerIdentity
     ranges: tuple[RangeWork, ...]

@@ -8,18 +8,18 @@ from array import array
 import pytest
 from support.records import kafka_records
 
-from bench.records.live import Live, Seen, Topic
+from bench.records.live import LatencySamples, Live, LiveTopic
 
 
 def test_those_that_were_made_between_two_moments_count():
-    seen = Seen(array("d", [999, 1000, 1999, 2000]), array("d", [1, 2, 3, 4]))
+    seen = LatencySamples(array("d", [999, 1000, 1999, 2000]), array("d", [1, 2, 3, 4]))
     assert seen.between(1, 2) == [2, 3]
 
 
 @pytest.mark.integration
 def test_each_watcher_sees_every_record_that_was_written(source_cluster, topic_name):
     servers = source_cluster.bootstrap_servers
-    here, other = (Topic(servers, topic_name(), 2) for _ in range(2))
+    here, other = (LiveTopic(servers, topic_name(), 2) for _ in range(2))
     for each in (here, other):
         kafka_records.create_topic(servers, each.name, 2)
     began = time.time()

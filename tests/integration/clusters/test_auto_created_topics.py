@@ -9,10 +9,10 @@ import pytest
 from confluent_kafka import Producer
 
 from replication.adapters.admin.kafka_admin import KafkaAdmin
-from replication.adapters.topics.internal_topics import InternalTopics
+from replication.adapters.topics.internal_topic_client import InternalTopicClient
 from replication.adapters.topics.state_store import StateStore
 from replication.errors import ReplicationError
-from replication.mm2.internal_topics_protocol import Entry
+from replication.mm2.internal_topics_protocol import InternalTopicRecord
 from replication.model import TopicPartition
 from replication.state import FlowStatus
 
@@ -26,8 +26,10 @@ def test_bl_047_no_broker_makes_a_topic_because_we_write_to_it_or_ask_about_it(k
     asked = {
         "state-written": lambda topic: StateStore(client, 1).write(topic, FlowStatus("A->B")),
         "state-read": StateStore(client, 1).read,
-        "internal-written": lambda topic: InternalTopics(client).write(topic, [Entry(b"k", b"v")]),
-        "internal-read": InternalTopics(client).read,
+        "internal-written": lambda topic: InternalTopicClient(client).write(
+            topic, [InternalTopicRecord(b"k", b"v")]
+        ),
+        "internal-read": InternalTopicClient(client).read,
         "ends": lambda topic: KafkaAdmin(client).end_offsets([TopicPartition(topic, 0)]),
         "settings": lambda topic: KafkaAdmin(client).topic_settings([topic]),
         # No method of it asks so today, and this alone makes topics with an admin client.

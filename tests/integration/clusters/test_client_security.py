@@ -291,7 +291,7 @@ def test_both_libraries_reach_a_broker_that_takes_one_protocol(broker, tmp_path,
 
 
 @pytest.mark.parametrize(
-    ("listener", "more", "told"),
+    ("listener", "more", "reported"),
     [
         ("old", {"enabled_protocols": "TLSv1.3"}, "it does not speak TLSv1.3 (ssl.enabled.protoc"),
         ("new", {"protocol": "TLSv1.2"}, "it does not speak TLSv1.2 (ssl.enabled.protocols, "),
@@ -300,12 +300,14 @@ def test_both_libraries_reach_a_broker_that_takes_one_protocol(broker, tmp_path,
          "it chose the cipher suite TLS_AES_256_GCM_SHA384, which ssl.cipher.suites does not list"),
     ],
 )  # fmt: skip
-def test_records_go_over_nothing_else_than_the_file_allows(broker, tmp_path, listener, more, told):
+def test_records_go_over_nothing_else_than_the_file_allows(
+    broker, tmp_path, listener, more, reported
+):
     java = tls_only(broker, tmp_path, listener, **more)
     host, port = java["bootstrap.servers"].split(":")
     with pytest.raises((ClusterUnavailable, UntrustedConnection)) as refused:
         open_connection(host, int(port), to_kafka_python(java), 20)
-    assert told in str(refused.value)
+    assert reported in str(refused.value)
 
 
 @pytest.mark.parametrize("more", [{"enabled_protocols": "TLSv1.3"}, {"cipher_suites": NARROW}])

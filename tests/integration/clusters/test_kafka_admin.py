@@ -118,8 +118,8 @@ def test_the_first_call_may_read_ends_and_its_client_searches_for_no_leader(
     """A search for leaders that is lost is repeated 3 s later."""
     topic = create_topic(source_cluster.bootstrap_servers, topic_name())
     caplog.set_level(logging.DEBUG, "librdkafka")
-    heard = {"debug": "metadata", "logger": logging.getLogger("librdkafka")}
-    fresh = KafkaAdmin({"bootstrap.servers": source_cluster.bootstrap_servers, **heard})
+    received = {"debug": "metadata", "logger": logging.getLogger("librdkafka")}
+    fresh = KafkaAdmin({"bootstrap.servers": source_cluster.bootstrap_servers, **received})
     assert fresh.end_offsets([TopicPartition(topic, 0)]) == {TopicPartition(topic, 0): 0}
     fresh.cluster_id()  # later than all that the client has logged
     fresh._checked._clients.get().poll(0)  # this is what logs
@@ -142,8 +142,8 @@ def test_the_cluster_is_known_by_id_and_size(admin):
 def test_end_offsets_leave_out_what_is_not_there(admin, source_cluster, topic_name):
     topic = create_topic(source_cluster.bootstrap_servers, topic_name(), 2)
     produce(source_cluster.bootstrap_servers, topic, some_records(3))
-    wanted = [TopicPartition(topic, each) for each in (0, 1, 7)] + [TopicPartition("gone", 0)]
-    assert admin.end_offsets(wanted) == {wanted[0]: 3, wanted[1]: 0}
+    expected = [TopicPartition(topic, each) for each in (0, 1, 7)] + [TopicPartition("gone", 0)]
+    assert admin.end_offsets(expected) == {expected[0]: 3, expected[1]: 0}
     assert admin.end_offsets([]) == {}
 
 
@@ -161,14 +161,14 @@ def test_the_client_is_asked_about_no_partition_whose_leader_it_does_not_know(
 
     monkeypatch.setattr(AdminClient, "list_offsets", listed_offsets)
     fresh = KafkaAdmin({"bootstrap.servers": here})
-    wanted = [TopicPartition(topic, 0), TopicPartition(topic, 7), TopicPartition(later, 0)]
+    expected = [TopicPartition(topic, 0), TopicPartition(topic, 7), TopicPartition(later, 0)]
     for _ in range(2):
-        assert fresh.end_offsets(wanted) == {wanted[0]: 0}
-    assert fresh.end_offsets(wanted[2:]) == {}
+        assert fresh.end_offsets(expected) == {expected[0]: 0}
+    assert fresh.end_offsets(expected[2:]) == {}
     assert asked == [(topic, 0)] * 2
     create_topic(here, later)
     asked.clear()
-    assert fresh.end_offsets(wanted[2:]) == {wanted[2]: 0}
+    assert fresh.end_offsets(expected[2:]) == {expected[2]: 0}
     assert asked == [(later, 0)]
 
 

@@ -88,7 +88,7 @@ def flow(kafka_cluster, source_cluster) -> Flow:
     return made
 
 
-def wanted(flow: Flow, topic: str) -> list[kafka_records.Rec]:
+def required(flow: Flow, topic: str) -> list[kafka_records.Rec]:
     return [each for each in kafka_records.consume_all(flow.here, topic) if each.offset >= BEGIN]
 
 
@@ -96,13 +96,13 @@ def test_librdkafka_reads_every_batch(flow):
     for topic in flow.topics:
         found = kafka_records.consume_all(flow.to, topic)
         assert [each.content[:5] for each in found] == [
-            each.content[:5] for each in wanted(flow, topic)
+            each.content[:5] for each in required(flow, topic)
         ]
 
 
 def test_kafkas_console_consumer_reads_every_batch(flow, tmp_path):
     for topic in flow.topics:
-        expected = [line(each) for each in wanted(flow, topic)]
+        expected = [line(each) for each in required(flow, topic)]
         shown = [f"print.{each}=true" for each in ("partition", "key", "headers", "timestamp")]
         printed = run(
             tmp_path,
@@ -137,13 +137,13 @@ def test_kafkas_own_check_finds_no_fault_in_the_segments(flow, tmp_path, topic):
     data = flow.target.home / "broker-1" / "data"
     files = [str(each) for each in data.glob(f"{topic}-*/*.log")]
     assert len(files) == len(CODECS)
-    told = run(
+    reported = run(
         tmp_path,
         "org.apache.kafka.tools.DumpLogSegments",
         *("--deep-iteration", "--files", ",".join(files)),
     )
-    assert not re.search("corrupt|invalid|mismatch|error|exception|Found", told, re.IGNORECASE)
-    batches = [each.groupdict() for each in BATCH.finditer(told)]
+    assert not re.search("corrupt|invalid|mismatch|error|exception|Found", reported, re.IGNORECASE)
+    batches = [each.groupdict() for each in BATCH.finditer(reported)]
     assert {each["valid"] for each in batches} == {"true"}
     assert {each["codec"].lower() for each in batches} == set(CODECS)
     assert sum(int(each["count"]) for each in batches) == 5 * (400 - BEGIN)

@@ -81,8 +81,8 @@ def test_a_topic_with_log_append_time_keeps_its_timestamps(flow):
     produce(one, 200, config={"compression.type": "lz4"})
     one.copy_all()
     (topic,) = one.topics
-    wanted = [each[2:6] for each in kafka_records.consume_all(one.here, topic)]
-    assert [each[2:6] for each in kafka_records.consume_all(one.to, topic)] == wanted
+    expected = [each[2:6] for each in kafka_records.consume_all(one.here, topic)]
+    assert [each[2:6] for each in kafka_records.consume_all(one.to, topic)] == expected
 
 
 def test_aborted_and_open_transactions_stay_behind(flow):
@@ -193,9 +193,9 @@ def test_a_partition_that_an_open_transaction_holds_up_says_so(flow, monkeypatch
         for number in range(8):
             kafka_records.produce(one.here, topic, [(p, b"k", b"%d" % number) for p in range(2)])
             time.sleep(0.2)
-        said = one.wait_for(lambda found: "blocked" in found[stuck].reason, "it is said")
-        assert "open transaction at offset 0" in said[stuck].reason
-        assert (said[stuck].state, said[free].reason) == ("RUNNING", "")
+        output = one.wait_for(lambda found: "blocked" in found[stuck].reason, "it is said")
+        assert "open transaction at offset 0" in output[stuck].reason
+        assert (output[stuck].state, output[free].reason) == ("RUNNING", "")
         sender.abort_transaction(20)
         one.wait_copied()
         one.wait_for(lambda found: not found[stuck].reason, "it is over")

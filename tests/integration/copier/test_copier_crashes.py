@@ -81,10 +81,10 @@ def test_a_unit_that_sleeps_while_another_takes_over_repeats_nothing(flow, tmp_p
             with moving(one, 300):
                 pass
             os.kill(sleeper.pid, signal.SIGCONT)
-            told = report_of(sleeper)
+            reported = report_of(sleeper)
             with moving(one, 100):
                 pass
-    assert "another driver (generation 2) took over" in told.outcome
+    assert "another driver (generation 2) took over" in reported.outcome
     assert reports[0].outcome == "clean"
     one.copy_all(generation=2, epoch=1)
     one.assert_equal()
@@ -182,7 +182,7 @@ def test_a_takeover_counts_only_what_is_ours_in_a_shared_partition(flow, tmp_pat
                 kafka_records.produce(one.to, topic, [(0, b"foreign", b"%d" % generation)])
             kill(process)
     one.copy_all(generation=9)
-    wanted = [each.content for each in kafka_records.consume_all(one.here, topic)]
+    expected = [each.content for each in kafka_records.consume_all(one.here, topic)]
     found = [e.content for e in kafka_records.consume_all(one.to, topic) if e.key != b"foreign"]
-    assert found == wanted
+    assert found == expected
     assert TopicPartition(topic, 0) in one.anchors()

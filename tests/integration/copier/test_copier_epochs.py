@@ -67,7 +67,7 @@ def test_another_process_may_get_the_next_epoch(flow, hosts):
 
 def test_plans_may_change_with_every_epoch(flow, hosts):
     """BL-117."""
-    host, told, chance = hosts[0], 0, random.Random(7)
+    host, reported, chance = hosts[0], 0, random.Random(7)
     whole = flow.spec(epoch_s=0.5, grace_s=FOR_EVER_S)
     compacted = next(iter(flow.topics))
     plans = [
@@ -79,11 +79,11 @@ def test_plans_may_change_with_every_epoch(flow, hosts):
             some = [each for each in plans if chance.random() < 0.6] or plans
             report = host.copy(replace(whole, epoch=epoch, partitions=tuple(some)), connect)
             assert (report.outcome, report.takeovers, report.not_running) == ("clean", 0, 0)
-            told += report.records
+            reported += report.records
     last = replace(whole, epoch=10, partitions=tuple(plans))
-    told += host.copy(last, connect).records
+    reported += host.copy(last, connect).records
     flow.wait_copied()
-    told += host.copy(replace(last, epoch=11), connect).records
+    reported += host.copy(replace(last, epoch=11), connect).records
     host.close()
-    assert told == sum(flow.fed.values())
+    assert reported == sum(flow.fed.values())
     flow.assert_equal()

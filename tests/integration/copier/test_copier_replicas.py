@@ -73,12 +73,12 @@ def test_a_replica_in_our_rack_is_read_and_the_leader_again_when_it_fails(
         network = connect(properties, client_id, verify)
         fetch = network.begin_fetch
 
-        def heard(node, entries, options, into, answer):
+        def received(node, entries, options, into, answer):
             if options.line == "fetch":
                 asked.append(node)
             fetch(node, entries, options, into, answer)
 
-        network.begin_fetch = heard
+        network.begin_fetch = received
         return network
 
     def produce(stem: bytes) -> None:

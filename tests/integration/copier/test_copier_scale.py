@@ -30,12 +30,12 @@ class Hearing:
         network = connect(properties, client_id, verify)
         fetch = network.begin_fetch
 
-        def heard(node, entries, options, into, answer):
+        def received(node, entries, options, into, answer):
             if options.line == "fetch":
                 self.named.append(len(entries))
             fetch(node, entries, options, into, answer)
 
-        network.begin_fetch = heard
+        network.begin_fetch = received
         return network
 
 

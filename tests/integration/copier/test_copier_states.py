@@ -83,7 +83,7 @@ def state(flow: Flow, partition: int = 0) -> tuple[str, str]:
     return anchor.state, anchor.reason
 
 
-def told(flow: Flow) -> list[str]:
+def reported(flow: Flow) -> list[str]:
     """Return the states that were ever written, in order, each once in a row."""
     tail = flow.store.tail(anchors_topic(flow.alias))
     try:
@@ -152,7 +152,7 @@ def test_a_lost_range_is_named_and_stays_so_until_a_person_acts(flow):
     for epoch in (1, 2):
         assert short(one, epoch, policies=Policies(lost_range="stop")).not_running == 1
         assert state(one) == ("LOST_RANGE", "the source no longer has offsets [10, 15)")
-    assert told(one)[-2:] == ["RUNNING", "LOST_RANGE"]  # not a moment of RUNNING in epoch 2
+    assert reported(one)[-2:] == ["RUNNING", "LOST_RANGE"]  # not a moment of RUNNING in epoch 2
     assert values(one.to, the(one)) == [b"%d" % each for each in range(10)]
 
 
@@ -169,7 +169,7 @@ def test_a_batch_that_is_too_large_stops_its_partition_only_until_it_is_allowed(
     assert state(one, 0)[0] == "REFUSED"
     assert "max.message.bytes" in state(one, 0)[1]
     assert state(one, 1) == ("RUNNING", "")
-    assert [e for e in told(one) if e != "RUNNING"]
+    assert [e for e in reported(one) if e != "RUNNING"]
     assert sorted(values(one.to, the(one))) == sorted([b"a", *(b"%d" % n for n in range(50))])
     allow(one)
     report = short(one, 3)
@@ -205,8 +205,8 @@ def test_bl_044_a_record_that_is_too_old_for_the_target_waits_until_it_is_allowe
     listed = [(partition, b"k", value, [], at) for partition, value, at in times]
     kafka_records.produce(one.here, the(one), listed, whole=True)
     assert short(one, 0).not_running == 1
-    told, reason = state(one)
-    assert told == "REFUSED"
+    reported, reason = state(one)
+    assert reported == "REFUSED"
     assert "record at offset 0" in reason
     assert "message.timestamp.before" in reason
     assert values(one.to, the(one)) == [b"elsewhere"]
@@ -311,8 +311,8 @@ def test_all_of_a_source_topic_recreated_follows_where_the_policy_says_so(flow, 
     one.copy_all(epoch=1, policies=policies)
     one.copy_all(epoch=2, policies=policies)
     assert losses(one) == [(0, "SOURCE_RECREATED", 2, 2)]
-    wanted = [b"old 1", b"old 2", *(b"new %d" % each for each in range(5))]
-    assert values(one.to, the(one)) == wanted
+    expected = [b"old 1", b"old 2", *(b"new %d" % each for each in range(5))]
+    assert values(one.to, the(one)) == expected
 
 
 def damage(flow: Flow, partition: int, batch: int) -> tuple[int, int]:
@@ -352,27 +352,27 @@ async def translated(flow: Flow, partitions, offsets: list[int]) -> list[int | N
 
 def test_bl_226_a_damaged_batch_is_named_and_exactly_it_is_passed_over(flow):
     one = flow(3)
-    wanted: dict[int, list[bytes]] = {}
+    expected: dict[int, list[bytes]] = {}
     for number in range(10):
         listed = [b"%d-%d" % (number, n) for n in range(10)]
         for partition in range(3):
             rows = [(partition, b"k", each) for each in listed]
             kafka_records.produce(one.here, the(one), rows, whole=True)
-            wanted.setdefault(partition, []).extend(listed)
+            expected.setdefault(partition, []).extend(listed)
     first, after = damage(one, 1, 5)
     assert after > first
     for epoch in (0, 1):
         assert short(one, epoch).not_running == 1
-        told, reason = state(one, 1)
-        assert told == "SOURCE_CORRUPT"
+        reported, reason = state(one, 1)
+        assert reported == "SOURCE_CORRUPT"
         assert reason.startswith(f"the source's offsets [{first}, {after}) are damaged: ")
         assert f"{the(one)}-1 at offset {first}: the checksum does not match" in reason
         assert state(one, 0) == state(one, 2) == ("RUNNING", "")
     one.copy_all(epoch=2, partitions=decide(one, "SOURCE_CORRUPT", first, "skip"))
     assert losses(one) == [(1, "SOURCE_CORRUPT", first, after)]
-    del wanted[1][first:after]
+    del expected[1][first:after]
     found = kafka_records.consume_all(one.to, the(one))
-    for partition, listed in wanted.items():
+    for partition, listed in expected.items():
         assert [each.value for each in found if each.partition == partition] == listed
     answers = asyncio.run(
         translated(one, [TopicPartition(the(one), 1)], [first - 1, after + 3, 100])
@@ -401,8 +401,8 @@ def test_records_that_nobody_can_unpack_are_refused_and_skipped_as_a_batch(flow)
     with file.open("r+b") as log:
         log.write(data)
     assert short(one, 0).not_running == 1
-    told, reason = state(one)
-    assert (told, "offsets [1, 4)" in reason) == ("REFUSED", True), reason
+    reported, reason = state(one)
+    assert (reported, "offsets [1, 4)" in reason) == ("REFUSED", True), reason
     one.copy_all(epoch=1, partitions=decide(one, "REFUSED", 1, "skip"))
     assert values(one.to, the(one)) == [b"a", b"z"]
     assert losses(one) == [(0, "REFUSED", 1, 4)]
@@ -418,20 +418,20 @@ def test_bl_092_a_source_topic_recreated_with_fewer_partitions_is_copied_on(flow
     one.topics = {the(one): 1}
     feed(one, b"new 1", b"new 2", b"new 3")
     one.copy_all(epoch=1, policies=Policies(source_recreated="continue"))
-    wanted = [b"new 1", b"new 2", b"new 3", b"old", b"old", b"old"]
-    assert sorted(values(one.to, the(one))) == wanted
+    expected = [b"new 1", b"new 2", b"new 3", b"old", b"old", b"old"]
+    assert sorted(values(one.to, the(one))) == expected
     end_offsets = KafkaAdmin({"bootstrap.servers": one.here}).end_offsets(before)
     assert [each.partition for each in standing(one.anchors().values(), end_offsets)] == [0]
 
 
 @pytest.mark.parametrize(
-    ("choice", "wanted", "lost"),
+    ("choice", "expected", "lost"),
     [
         ("reseed", [b"a", b"b", b"c"], []),
         ("continue", [b"c"], [(0, "TARGET_RESET", 0, 2)]),
     ],
 )
-def test_a_target_topic_recreated_is_filled_as_the_policy_says(flow, choice, wanted, lost):
+def test_a_target_topic_recreated_is_filled_as_the_policy_says(flow, choice, expected, lost):
     """BL-059."""
     one = flow()
     feed(one, b"a", b"b")
@@ -440,7 +440,7 @@ def test_a_target_topic_recreated_is_filled_as_the_policy_says(flow, choice, wan
     feed(one, b"c")
     one.copy_all(epoch=1, policies=Policies(target_reset=choice))
     one.copy_all(epoch=2, policies=Policies(target_reset="stop"))
-    assert values(one.to, the(one)) == wanted
+    assert values(one.to, the(one)) == expected
     assert losses(one) == lost
 
 
@@ -454,9 +454,9 @@ def test_only_the_refused_record_is_left_out_where_the_policy_says_skip(flow):
     assert losses(one) == [(0, "REFUSED", 1, 2), (0, "REFUSED", 4, 5)]
     dead_letters = kafka_records.consume_all(one.to, dead_letters_topic(one.alias))
     assert [each.value for each in dead_letters] == [LARGE, LARGE]
-    told = dict(dead_letters[1].headers)
-    assert (told["isthmus.topic"], told["isthmus.offset"]) == (the(one).encode(), b"4")
-    assert b"max.message.bytes" in told["isthmus.reason"]
+    reported = dict(dead_letters[1].headers)
+    assert (reported["isthmus.topic"], reported["isthmus.offset"]) == (the(one).encode(), b"4")
+    assert b"max.message.bytes" in reported["isthmus.reason"]
 
 
 def test_records_before_a_refused_one_of_the_same_batch_are_copied(flow):
@@ -636,7 +636,7 @@ def test_a_position_that_content_does_not_tell_either_is_asked_for(flow, tmp_pat
     )
     kafka_records.delete_records(one.to, the(one), {0: 6})
     assert short(one, 1).not_running == 1
-    told = state(one)
-    assert told[0] == "TARGET_RESET"
-    assert "our last batch on the target occurs at several offsets in the source" in told[1]
+    reported = state(one)
+    assert reported[0] == "TARGET_RESET"
+    assert "our last batch on the target occurs at several offsets in the source" in reported[1]
     assert len(values(one.to, the(one))) == 4

@@ -38,9 +38,9 @@ class Transactional(Flow):
 
     def assert_committed_equal(self) -> None:
         for topic in self.topics:
-            wanted = kafka_records.consume_all(self.here, topic, "read_committed")
+            expected = kafka_records.consume_all(self.here, topic, "read_committed")
             found = kafka_records.consume_all(self.to, topic, "read_committed")
-            assert [e.content for e in found] == [e.content for e in wanted]
+            assert [e.content for e in found] == [e.content for e in expected]
 
 
 @pytest.fixture
@@ -87,9 +87,9 @@ def test_nothing_of_a_transactional_unit_that_slept_is_committed(flow, tmp_path)
         with one.copying(one.spec(2)) as reports:
             one.wait_moved(300)
             os.kill(sleeper.pid, signal.SIGCONT)
-            told = report_of(sleeper)
+            reported = report_of(sleeper)
             one.wait_moved(100)
-    assert "another driver (generation 2) took over" in told.outcome
+    assert "another driver (generation 2) took over" in reported.outcome
     assert reports[0].outcome == "clean"
     one.copy_all(generation=2, epoch=1)
     one.assert_committed_equal()

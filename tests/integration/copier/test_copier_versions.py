@@ -49,8 +49,8 @@ def test_logs_that_begin_in_message_format_0_or_1_are_copied(older, target_clust
         kafka_records.produce(flow.here, topic, kafka_records.some_records(10))
     flow.copy_all()
     for topic in segments:
-        wanted, found = (kafka_records.consume_all(each, topic) for each in (flow.here, flow.to))
-        assert [_without_kind(each) for each in found] == [_without_kind(each) for each in wanted]
+        expected, found = (kafka_records.consume_all(each, topic) for each in (flow.here, flow.to))
+        assert [_without_kind(each) for each in found] == [_without_kind(each) for each in expected]
         assert len(found) > 10
     pairs = [TopicPair(each, each) for each in segments if "append-time" not in each]
     clients = ({"bootstrap.servers": each} for each in (flow.here, flow.to))

@@ -124,8 +124,8 @@ def test_continue_goes_on_under_the_new_name_from_where_the_old_copy_ended(flow,
     moved = tuple(replace(each, name_change=None) for each in plans(flow, "continue", mode))
     flow.copy_all(3, partitions=moved)
     old, new = names(flow)
-    wanted = contents(flow.here, old)
-    assert contents(flow.to, new) == after(wanted, ended)
+    expected = contents(flow.here, old)
+    assert contents(flow.to, new) == after(expected, ended)
     assert {n: len(each) for n, each in contents(flow.to, old).items()} == ended
     assert {(e.target_topic, e.former) for e in flow.anchors().values()} == {(new, old)}
 
@@ -155,9 +155,9 @@ def test_a_unit_that_was_killed_repeats_nothing_under_the_new_name(flow, tmp_pat
     assert contents(flow.to, old) == before
     flow.copy_all(3, partitions=plans(flow, "continue"))
     ended = {number: len(each) for number, each in contents(flow.to, old).items()}
-    wanted = contents(flow.here, old)
+    expected = contents(flow.here, old)
     assert sum(ended.values()) > 500
-    assert contents(flow.to, new) == after(wanted, ended)
+    assert contents(flow.to, new) == after(expected, ended)
 
 
 def test_offsets_before_the_change_are_unknown_in_the_new_topic_and_later_ones_exact(flow):

@@ -75,8 +75,8 @@ def test_an_upgrade_in_mid_copy_and_a_crash_after_it_cost_nothing(flow, tmp_path
     report = flow.copy_all(generation=2, epoch=1)
     assert (report.outcome, report.takeovers) == ("clean", 2)
     for topic in flow.topics:
-        wanted = kafka_records.consume_all(flow.here, topic)
+        expected = kafka_records.consume_all(flow.here, topic)
         found = kafka_records.consume_all(flow.to, topic, "read_committed")
-        assert [e.content for e in found] == [e.content for e in wanted]
+        assert [e.content for e in found] == [e.content for e in expected]
     hanging = tool("TransactionsCommand", flow, "find-hanging", "--broker-id", "1")
     assert len(hanging.strip().splitlines()) <= 1  # the header

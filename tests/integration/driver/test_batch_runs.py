@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from support.flows.spark_driver import Application, wait_for
 
-from orchestration.services.home import Home
 from orchestration.services.launcher import Launcher
+from orchestration.services.state_directory import StateDirectory
 from replication.config.load import load_config
 from replication.model import FlowState
 from replication.state import anchors_topic
@@ -30,7 +30,7 @@ def flow(source_cluster, target_cluster, tmp_path):
     made = Application(source_cluster, target_cluster, tmp_path / "app", more=SLOW)
     yield made
     (app,) = applications(load_config(made.config).config)
-    Launcher(Home(tmp_path / "home"), made.config).stop(app)
+    Launcher(StateDirectory(tmp_path / "home"), made.config).stop(app)
     made.close()
 
 
@@ -76,9 +76,9 @@ def test_a_run_ends_and_the_next_one_continues_also_after_a_kill(flow):
     flow.produce(topic, 500, seed=2)
     second = run(flow, "batch", "-o", "json")
     assert second.returncode == 0, second.stderr
-    (told,) = json.loads(second.stdout)
-    assert told["problem"] == ""
-    ends = {each["partition"]: each["end"] for each in told["ranges"]}
+    (reported,) = json.loads(second.stdout)
+    assert reported["problem"] == ""
+    ends = {each["partition"]: each["end"] for each in reported["ranges"]}
     assert sum(ends.values()) == 20_500
     assert flow.is_copied(topic)
     status = run(flow, "status")

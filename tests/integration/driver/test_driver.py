@@ -227,19 +227,19 @@ def test_a_topic_that_became_compacted_is_copied_in_transactions_from_then_on(ru
 
 
 @pytest.mark.parametrize(
-    ("state", "told"),
+    ("state", "reported"),
     [
         pytest.param("state", "another driver on this machine copies", id="same state directory"),
         pytest.param("elsewhere", "is copied by another driver: process", id="elsewhere"),
     ],
 )
-def test_a_second_driver_is_refused(running, state, told):
+def test_a_second_driver_is_refused(running, state, reported):
     """BL-110."""
     running.await_state(FlowState.RUNNING, limit_s=30)
     before = running.status()
     second = running.start(state)
     assert second.wait(60) == 75
-    assert told in running.log(state)
+    assert reported in running.log(state)
     assert "Traceback" not in running.log(state)
     assert running.status().instance == before.instance
 

@@ -21,7 +21,7 @@ from orchestration.dagster.background_tasks.task_list import flow_tasks
 from orchestration.dagster.background_tasks.task_schedules import build_task
 from orchestration.dagster.resources import Isthmus
 from replication.adapters.admin.kafka_admin import KafkaAdmin
-from replication.adapters.topics.internal_topics import InternalTopics
+from replication.adapters.topics.internal_topic_client import InternalTopicClient
 from replication.config.load import load_config
 from replication.mm2.wire import Checkpoint, Heartbeat, OffsetSync, parse_all
 from replication.model import FlowState, PartitionState
@@ -115,7 +115,7 @@ class Guest(Application):
 
     def emitted(self, topic: str, parse) -> list:
         client = {"bootstrap.servers": self.target.bootstrap_servers}
-        return list(parse_all(parse, InternalTopics(client).read(topic)))
+        return list(parse_all(parse, InternalTopicClient(client).read(topic)))
 
 
 @pytest.fixture
@@ -164,9 +164,9 @@ def no_secret_is_anywhere(guest) -> None:
         assert in_files(history) == []
         for command in COMMANDS:
             ran = CliRunner().invoke(app, [command[0], str(file), *command[1:]])
-            said = ran.output + repr(ran.exception)
-            assert len(said) > 20, command
-            assert not in_bytes(said.encode()), command
+            printed = ran.output + repr(ran.exception)
+            assert len(printed) > 20, command
+            assert not in_bytes(printed.encode()), command
 
 
 def dagster_run(guest, file, *, succeeds: bool) -> Path:
@@ -182,8 +182,8 @@ def dagster_run(guest, file, *, succeeds: bool) -> Path:
             raise_on_error=False,
         )  # fmt: skip
         assert run.success is succeeds
-        said = str([each.to_json() for each in instance.all_logs(run.run_id)])
-    assert not in_bytes(said.encode())
+        printed = str([each.to_json() for each in instance.all_logs(run.run_id)])
+    assert not in_bytes(printed.encode())
     return history
 
 

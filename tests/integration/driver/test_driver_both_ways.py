@@ -117,5 +117,7 @@ def test_two_drivers_copy_both_ways_and_nothing_comes_home_when_one_is_killed(bo
     both.write(200)
     both.start(two)
     wait_for(both.is_everywhere)
-    told = CliRunner().invoke(app, ["compare", str(both.config)])
-    assert told.exit_code == 0, told.output  # each flow's own records, local ones left aside
+    reported = CliRunner().invoke(app, ["compare", str(both.config)])
+    assert reported.exit_code == 0, (
+        reported.output
+    )  # each flow's own records, local ones left aside

@@ -176,15 +176,15 @@ def test_what_sql_made_is_verified_with_what_it_makes_of_the_source_now(running,
     kafka_records.produce(here, name, numbered(400, 50_000))
     end = len(kafka_records.consume_all(here, name))
     wait_for(lambda: transformed(running, name) == end)
-    code, told = verified(running, topics, tmp_path)
-    assert (code, told["result"], told["differences"]) == (0, "equal", 0), told
+    code, reported = verified(running, topics, tmp_path)
+    assert (code, reported["result"], reported["differences"]) == (0, "equal", 0), reported
     copies = [f"{running.alias}.{each}" for each in (name, cast)]
     written = [len(kafka_records.consume_all(there, each, "read_committed")) for each in copies]
-    assert told["records"] == sum(written) > 0
+    assert reported["records"] == sum(written) > 0
     letters = kafka_records.consume_all(there, dead_letters_topic(running.alias), "read_committed")
     mine = [e for e in letters if dict(e.headers)["isthmus.topic"].decode() in (name, cast)]
-    apart = [count for each in told["partitions"] for count in each["apart"].values()]
-    assert sum(apart) == len(mine)
+    no_counterpart = [count for each in reported["partitions"] for count in each["apart"].values()]
+    assert sum(no_counterpart) == len(mine)
 
 
 def test_sql_that_is_wrong_says_so_at_its_line_and_writes_nothing(running):

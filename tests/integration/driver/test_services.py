@@ -14,7 +14,6 @@ import psutil
 import pytest
 from support.security.attack_surface import listens, open_to_others, reachable_ports, tree
 
-from orchestration.services.home import Home, prepare
 from orchestration.services.keeper import (
     NAMES,
     Ports,
@@ -24,6 +23,7 @@ from orchestration.services.keeper import (
     stop_services,
 )
 from orchestration.services.local_ports import answers, free_port
+from orchestration.services.state_directory import StateDirectory, prepare
 from replication.adapters.local.processes import Process, recall
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Dagster:
     """A running set of services."""
 
     def __init__(self, root: Path) -> None:
-        self.home = Home(root / "home")
+        self.home = StateDirectory(root / "home")
         self.config = root / "flows.properties"
         self.config.write_text(CONFIG)
         self.ports = Ports(free_port(), free_port())

@@ -18,7 +18,7 @@ from support.states import states_page
 from support.states.five_views import VIEWS, FiveViews, flow_state, partition_state
 from support.states.state_stage import STATES, StateStage
 
-from replication.model import AS_WANTED, Desired, FlowState, PartitionState
+from replication.model import NEEDS_NO_ACTION, Desired, FlowState, PartitionState
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,17 +91,17 @@ class Story:
 
     def await_flow(self, state: str, since: float, flow: str = "") -> None:
         of = flow or self.flow
-        said = {"metric": {"DEAD": "up == 0", "IDLE": ""}.get(state, state)}
+        output = {"metric": {"DEAD": "up == 0", "IDLE": ""}.get(state, state)}
         self._await(
             state,
             since,
-            lambda view, answer: flow_state(view, of, answer) == said.get(view, state),
+            lambda view, answer: flow_state(view, of, answer) == output.get(view, state),
             is_told=state not in QUIET,
         )
 
     def await_partition(self, name: str, state: str, since: float) -> None:
         topic = self.stage.topics[name]
-        nothing = {"metric"} if state in AS_WANTED else set()
+        nothing = {"metric"} if state in NEEDS_NO_ACTION else set()
         if state == PartitionState.RUNNING:
             nothing |= {"check", "report"}
         self._await(
@@ -111,7 +111,7 @@ class Story:
                 partition_state(view, self.flow, topic, answer)
                 == ("" if view in nothing else state)
             ),
-            is_told=state not in AS_WANTED,
+            is_told=state not in NEEDS_NO_ACTION,
         )
 
     def _await(
@@ -136,10 +136,10 @@ def story(kafka_cluster, tmp_path_factory):
             stage = StateStage(source, target, folder / "app", hook)
             with closing(stage.app), closing(FiveViews(stage.app, hook)) as views:
                 views.start()
-                told = Story(stage, views)
-                told.tell()
-                told.alerts = tuple(hook.got)
-            yield told
+                reported = Story(stage, views)
+                reported.tell()
+                reported.alerts = tuple(hook.got)
+            yield reported
     finally:
         source.cluster.destroy()
 
@@ -155,9 +155,9 @@ def test_all_views_say_the_state_soon_after_the_first(story, state):
 
 
 def test_nobody_is_alerted_of_what_somebody_asked_for(story):
-    told = [each for each in story.alerts if each["kind"] == "check_failed"]
-    assert {each["state"] for each in told}.isdisjoint(QUIET)
-    named = "\n".join(line for each in told for line in each["halted"])
+    reported = [each for each in story.alerts if each["kind"] == "check_failed"]
+    assert {each["state"] for each in reported}.isdisjoint(QUIET)
+    named = "\n".join(line for each in reported for line in each["halted"])
     assert story.stage.topics["unselected"] not in named
     assert "PAUSED" not in named
 

@@ -137,10 +137,10 @@ def test_who_terminates_our_open_transactions_makes_nothing_missing_or_repeated(
     assert reports[0].outcome == "clean"
     one.copy_all(epoch=1, partitions=spec.partitions)
     for topic in one.topics:
-        wanted, found = (
+        expected, found = (
             kafka_records.consume_all(e, topic, "read_committed") for e in (one.here, one.to)
         )
-        assert [each.content for each in found] == [each.content for each in wanted]
+        assert [each.content for each in found] == [each.content for each in expected]
 
 
 def test_sources_merge_into_one_compacted_topic_and_each_keeps_its_order(flow, tmp_path):

@@ -55,12 +55,12 @@ def test_a_unit_that_wakes_after_its_ids_expired_sends_nothing(
             with flow.copying(flow.spec(generation, epoch=1)) as reports:
                 flow.wait_moved(300)
                 os.kill(sleeper.pid, signal.SIGCONT)
-                told = report_of(sleeper)
+                reported = report_of(sleeper)
                 flow.wait_moved(300)
         finally:
             kill(sleeper)
     others = {1: "another process has started this unit", 2: "another driver (generation 2) took"}
-    assert others[generation] in told.outcome
+    assert others[generation] in reported.outcome
     assert reports[0].outcome == "clean"
     flow.copy_all(generation=3, epoch=3)
     flow.assert_equal()

@@ -16,7 +16,7 @@ from support.flows.spark_driver import Application, wait_for
 from support.records import kafka_records
 from support.settings import kafka_settings
 
-from replication.adapters.topics.internal_topics import InternalTopics
+from replication.adapters.topics.internal_topic_client import InternalTopicClient
 from replication.mm2.wire import Checkpoint, OffsetSync, parse_all
 from replication.model import FlowState
 
@@ -57,14 +57,14 @@ def commit(app: Application, group: str, offsets: dict[int, int]) -> None:
 
 def checkpoints(app: Application, group: str) -> dict[int, tuple[int, int]]:
     client = {"bootstrap.servers": app.target.bootstrap_servers}
-    records = InternalTopics(client).read(f"{app.alias}.checkpoints.internal")
+    records = InternalTopicClient(client).read(f"{app.alias}.checkpoints.internal")
     found = parse_all(Checkpoint.parse, records)
     return {e.partition: (e.upstream, e.downstream) for e in found if e.group == group}
 
 
 def syncs(app: Application) -> list[OffsetSync]:
     client = {"bootstrap.servers": app.target.bootstrap_servers}
-    records = InternalTopics(client).read(f"mm2-offset-syncs.{app.alias}.internal")
+    records = InternalTopicClient(client).read(f"mm2-offset-syncs.{app.alias}.internal")
     return [each for each in parse_all(OffsetSync.parse, records) if each.topic == app.orders]
 
 
@@ -73,16 +73,16 @@ def test_mc_04_mc_05_mc_06_mc_07_mc_09_kafkas_client_answers_rightly_about_what_
     copy, beats = f"{app.alias}.{app.orders}", f"{app.alias}.heartbeats"
     servers = app.target.bootstrap_servers
     wait_for(lambda: beats in known_topics(servers))
-    said = ask_mirror_client(servers, app.alias, "mine-group")
-    assert {"heartbeats", beats} <= listed(said["heartbeatTopics"])
-    assert f"{app.alias}.checkpoints.internal" in listed(said["checkpointTopics"])
-    assert app.alias in listed(said["upstreamClusters"])
-    assert said["replicationHops"] == "1"
-    assert said["noHops"] == "-1"
-    assert listed(said["remoteTopics"]) == {copy, beats}
-    assert {copy, beats} <= listed(said["allRemoteTopics"])
-    assert said[f"offset {copy}-0"].rstrip("\0") == "100|m"  # the committing client adds a zero
-    assert said["translateOffsets"] == f"{{{copy}-0=100, {copy}-1=150}}"
+    output = ask_mirror_client(servers, app.alias, "mine-group")
+    assert {"heartbeats", beats} <= listed(output["heartbeatTopics"])
+    assert f"{app.alias}.checkpoints.internal" in listed(output["checkpointTopics"])
+    assert app.alias in listed(output["upstreamClusters"])
+    assert output["replicationHops"] == "1"
+    assert output["noHops"] == "-1"
+    assert listed(output["remoteTopics"]) == {copy, beats}
+    assert {copy, beats} <= listed(output["allRemoteTopics"])
+    assert output[f"offset {copy}-0"].rstrip("\0") == "100|m"  # the committing client adds a zero
+    assert output["translateOffsets"] == f"{{{copy}-0=100, {copy}-1=150}}"
 
 
 def test_it_06_a_real_checkpoint_connector_works_from_our_offset_syncs(app, tmp_path):

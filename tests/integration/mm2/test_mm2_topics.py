@@ -8,11 +8,11 @@ from support.records import kafka_records
 
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.admin.kafka_errors import our_errors
-from replication.adapters.topics.internal_topics import InternalTopics
+from replication.adapters.topics.internal_topic_client import InternalTopicClient
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.mm2.compacted_topic import CompactedTopic
 from replication.mm2.heartbeats import HeartbeatPair
-from replication.mm2.internal_topics_protocol import BY_KEY, Entry
+from replication.mm2.internal_topics_protocol import BY_KEY, InternalTopicRecord
 from replication.mm2.progress import newest, positions
 from replication.mm2.wire import Heartbeat
 from replication.model import TopicPartition
@@ -39,8 +39,8 @@ class Refusing(KafkaAdmin):
 
 def test_mu_01_mu_02_a_topic_is_made_once_with_one_compacted_partition(client, topic_name):
     name, admin = topic_name("internal"), KafkaAdmin(client)
-    InternalTopics(client).ensure(name, 3)  # as many replicas as there are brokers
-    InternalTopics(client).ensure(name, 3)
+    InternalTopicClient(client).ensure(name, 3)  # as many replicas as there are brokers
+    InternalTopicClient(client).ensure(name, 3)
     assert admin.topics()[name].partitions == 1
     assert admin.topic_configs([name])[name] == {"cleanup.policy": "compact"}
 
@@ -55,7 +55,7 @@ def test_mu_01_mu_02_a_topic_is_made_once_with_one_compacted_partition(client, t
     ],
 )
 def test_mu_03_mu_04_mu_05_who_may_not_create_takes_the_topic_for_there(client, topic_name, code):
-    InternalTopics(client, Refusing(client, code)).ensure(topic_name("internal"), 1)
+    InternalTopicClient(client, Refusing(client, code)).ensure(topic_name("internal"), 1)
 
 
 @pytest.mark.parametrize(
@@ -67,11 +67,11 @@ def test_mu_03_mu_04_mu_05_who_may_not_create_takes_the_topic_for_there(client, 
 )
 def test_mu_06_mu_07_other_refusals_are_errors(client, topic_name, code, error):
     with pytest.raises(error, match="creating topic internal"):
-        InternalTopics(client, Refusing(client, code)).ensure(topic_name("internal"), 1)
+        InternalTopicClient(client, Refusing(client, code)).ensure(topic_name("internal"), 1)
 
 
 def test_heartbeats_stand_in_mirrormakers_topic_with_their_own_time(client):
-    topics = InternalTopics(client)
+    topics = InternalTopicClient(client)
     HeartbeatPair("here", "there", CompactedTopic("heartbeats", 1, lambda: topics)).beat()
     (found,) = (
         each
@@ -84,9 +84,12 @@ def test_heartbeats_stand_in_mirrormakers_topic_with_their_own_time(client):
 
 def test_positions_go_where_connect_looks_for_them(client, topic_name):
     topic = kafka_records.create_topic(client["bootstrap.servers"], topic_name("mm2-offsets"), 25)
-    topics = InternalTopics(client)
+    topics = InternalTopicClient(client)
     key = b'["MirrorSourceConnector",{"cluster":"A","partition":0,"topic":"t"}]'
-    topics.write(topic, [Entry(key, b'{"offset":%d}' % each, partition=BY_KEY) for each in (1, 2)])
+    topics.write(
+        topic,
+        [InternalTopicRecord(key, b'{"offset":%d}' % each, partition=BY_KEY) for each in (1, 2)],
+    )
     assert positions(newest(topics.read(topic)).values(), "A") == {TopicPartition("t", 0): 2}
     assert (
         len(
@@ -120,10 +123,10 @@ def test_positions_that_were_stored_in_transactions_count_when_these_are_committ
     producer.begin_transaction()  # it was killed in the middle of the next one
     producer.produce(topic, b'{"offset":4}', key)
     producer.flush(30)
-    found = InternalTopics(client).read(topic)
+    found = InternalTopicClient(client).read(topic)
     producer.abort_transaction(30)
     assert positions(newest(found).values(), "A") == {TopicPartition("t", 0): 2}
 
 
 def test_a_topic_that_is_not_there_reads_as_nothing(client, topic_name):
-    assert InternalTopics(client).read(topic_name("none")) == []
+    assert InternalTopicClient(client).read(topic_name("none")) == []

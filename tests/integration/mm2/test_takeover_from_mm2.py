@@ -87,12 +87,12 @@ class Both:
     def takeover(self, *more: str):
         """Take over as soon as the workers' group has noticed that they are gone."""
 
-        def told():
+        def reported():
             quick = ("--watch-seconds", "1.5")
             ran = self.command("takeover", "--from-mm2", str(self.app.config), *quick, *more)
             return ran if "MirrorMaker 2 runs" not in str(ran.exception) else None
 
-        return wait_for(told, 60)
+        return wait_for(reported, 60)
 
     def close(self) -> None:
         self.app.close()

@@ -16,12 +16,12 @@ from replication.adapters.clients import KafkaClients
 from replication.adapters.topics.state_store import StateStore
 from replication.naming.conflicts import Named
 from replication.naming.topic_namer import Namer
-from replication.planning.planner import Part, Planner
+from replication.planning.planner import Planner, PlanPart
 from replication.provenance.routes import Routes
 from replication.settings.flow_settings import FlowClients
 from replication.settings.topic_settings import TopicCreation
 from spark_jobs.planning.delivery_modes import DeliveryModes
-from spark_jobs.planning.flow_planner import FlowMemory, FlowPlanner
+from spark_jobs.planning.flow_planner import FlowPlanMemory, FlowPlanner
 from spark_jobs.planning.name_announcements import NameAnnouncements
 from spark_jobs.planning.names_in_use import NamesInUse
 from spark_jobs.planning.naming_guard import NamingGuard
@@ -91,7 +91,7 @@ def looking(flow, config):
         Routes.of(config.flows, config.clusters),
         NamingGuard(store),
         DeliveryModes("append"),
-        FlowMemory(
+        FlowPlanMemory(
             SourceTopics(flow.name, namer.selector, StoredRecords()),
             NamesInUse(namer, store, dict),
             right_clusters(flow.name),
@@ -100,4 +100,4 @@ def looking(flow, config):
     near = PlannedCluster(flow.clients.source_admin)
     far = PlannedCluster(flow.clients.target_admin)
     clients = KafkaClients()
-    return lambda: planner.plan(near, far, Planner(config, clients, {Part.TOPICS}))
+    return lambda: planner.plan(near, far, Planner(config, clients, {PlanPart.TOPICS}))

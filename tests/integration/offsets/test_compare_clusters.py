@@ -23,13 +23,13 @@ from typer.testing import CliRunner
 from orchestration.cli.flows.compare_remarks import remarks
 from orchestration.cli.main import app
 from orchestration.flows.comparison.compared_partition import TopicPair
-from orchestration.flows.comparison.comparison_verdict import Row
-from orchestration.flows.comparison.copy_positions import FlowPositions, TopicIds
+from orchestration.flows.comparison.comparison_verdict import ComparisonRow
+from orchestration.flows.comparison.copy_positions import ClusterTopicIds, FlowPositions
 from orchestration.flows.comparison.topic_comparison import Options, TopicComparer, compare_topics
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.config.load import load_config
 from replication.model import Mode, PartitionState, TopicPartition
-from replication.records.comparison_result import Apart, Kind
+from replication.records.comparison_result import DifferenceKind, NoCounterpart
 from replication.state import anchors_topic
 
 if TYPE_CHECKING:
@@ -56,12 +56,12 @@ class Copies:
         produce(self.source, self.topic, source)
         produce(self.target, self.topic, target, {"compression.type": "zstd"})
 
-    def compare(self, **options) -> dict[Kind, int]:
+    def compare(self, **options) -> dict[DifferenceKind, int]:
         clients = ({"bootstrap.servers": each} for each in (self.source, self.target))
         pairs = [TopicPair(self.topic, self.topic)]
         results = compare_topics(*clients, pairs, Options(**options))
         assert len(results) == 2
-        found = [(kind, each.comparison.count(kind)) for each in results for kind in Kind]
+        found = [(kind, each.comparison.count(kind)) for each in results for kind in DifferenceKind]
         return {kind: sum(n for k, n in found if k is kind) for kind, n in found if n}
 
 
@@ -78,13 +78,17 @@ def test_each_fault_is_found_in_what_brokers_hold(copies):
     copy.append(records[10])
     del copy[70]
     copies.fill(records, copy)
-    assert copies.compare() == {Kind.LOST: 1, Kind.REPEATED: 1, Kind.DIFFERENT: 1}
+    assert copies.compare() == {
+        DifferenceKind.LOST: 1,
+        DifferenceKind.REPEATED: 1,
+        DifferenceKind.DIFFERENT: 1,
+    }
 
 
 def test_a_record_in_another_partition_is_lost_and_extra(copies):
     records = some_records(10, 2)
     copies.fill(records, [(1 - records[0][0], *records[0][1:]), *records[1:]])
-    assert copies.compare() == {Kind.LOST: 1, Kind.EXTRA: 1}
+    assert copies.compare() == {DifferenceKind.LOST: 1, DifferenceKind.EXTRA: 1}
 
 
 def test_aborted_records_of_the_source_need_no_copy_but_aborted_copies_are_seen(copies):
@@ -92,9 +96,9 @@ def test_aborted_records_of_the_source_need_no_copy_but_aborted_copies_are_seen(
     copies.fill(committed, committed)
     abort(copies.source, copies.topic, b"aborted at the source")
     assert copies.compare() == {}
-    assert copies.compare(isolation="read_uncommitted") == {Kind.LOST: 1}
+    assert copies.compare(isolation="read_uncommitted") == {DifferenceKind.LOST: 1}
     abort(copies.target, copies.topic, b"aborted at the target")
-    assert copies.compare() == {Kind.EXTRA: 1}
+    assert copies.compare() == {DifferenceKind.EXTRA: 1}
 
 
 def test_records_of_an_open_transaction_are_not_waited_for(copies):
@@ -122,7 +126,7 @@ def test_a_topic_that_is_not_on_the_target_is_lost(copies, topic_name):
     produce(copies.source, copies.topic, some_records(4))
     clients = [{"bootstrap.servers": each} for each in (copies.source, copies.target)]
     results = compare_topics(*clients, [TopicPair(copies.topic, topic_name("none"))])
-    assert sum(each.comparison.count(Kind.LOST) for each in results) == 4
+    assert sum(each.comparison.count(DifferenceKind.LOST) for each in results) == 4
     assert all(each.missing for each in results)
 
 
@@ -167,14 +171,14 @@ def test_the_command_answers_programs_in_json(copies, command):
     copies.fill(some_records(3, 2), some_records(2, 2))
     done = command("-o", "json")
     assert done.exit_code == 1
-    told = json.loads(done.stdout)
-    assert (told["result"], told["equal"], told["records"], told["lost"]) == (
+    reported = json.loads(done.stdout)
+    assert (reported["result"], reported["equal"], reported["records"], reported["lost"]) == (
         "different",
         False,
         3,
         1,
     )
-    assert len(told["partitions"]) == 2
+    assert len(reported["partitions"]) == 2
 
 
 def test_the_command_knows_its_flows(command):
@@ -216,8 +220,8 @@ def test_where_brokers_put_their_own_time_on_records_a_copy_is_equal_and_it_is_r
     [result] = compare_topics(*clients, [TopicPair(topic, topic)])
     assert result.comparison.equal == 50
     assert result.timed == (stamping == "source")
-    told = list(map(str, remarks([Row("A->B", result)])))
-    assert ["timestamps were not compared" in each for each in told] == [True] * (
+    reported = list(map(str, remarks([ComparisonRow("A->B", result)])))
+    assert ["timestamps were not compared" in each for each in reported] == [True] * (
         stamping == "target"
     )
 
@@ -243,11 +247,11 @@ class Copying(Flow):
         produce(self.here, self.topic, [r for r in records if only is None or r[0] == only])
 
     def compare(self, tmp_path, *options: str, status: int, more: str = "") -> dict:
-        """Run the command and return its JSON; ``told``: the texts of its remarks."""
+        """Run the command and return its JSON; ``texts``: those of its remarks."""
         run = self.run(tmp_path, "-o", "json", *options, more=more)
         assert run.exit_code == status, run.output
         found = json.loads(run.stdout)
-        return {**found, "told": " | ".join(each["text"] for each in found["remarks"])}
+        return {**found, "texts": " | ".join(each["text"] for each in found["remarks"])}
 
     def run(self, tmp_path, *options: str, more: str = "") -> Result:
         return CliRunner().invoke(app, ["compare", str(self.written(tmp_path, more)), *options])
@@ -269,9 +273,14 @@ def test_a_live_pair_is_equal_with_the_rest_in_flight(flow, tmp_path):
     flow.write(200)
     flow.copy_all()
     flow.write(20, seed=2)  # no unit copies it
-    told = flow.compare(tmp_path, status=0)
-    assert (told["result"], told["records"], told["same"], told["lost"]) == ("equal", 200, 200, 0)
-    assert told["in_flight"] == 20
+    reported = flow.compare(tmp_path, status=0)
+    assert (reported["result"], reported["records"], reported["same"], reported["lost"]) == (
+        "equal",
+        200,
+        200,
+        0,
+    )
+    assert reported["in_flight"] == 20
     shown = flow.run(tmp_path)
     assert (shown.exit_code, shown.stdout.splitlines()[-1]) == (
         0,
@@ -293,18 +302,18 @@ def test_what_the_anchor_says_is_copied_and_the_target_does_not_have_is_lost(flo
     flow.write(20, seed=2)
     [first, *_] = flow.anchors().values()
     flow.store.write(anchors_topic(flow.alias), replace(first, source=first.source + 3))
-    told = flow.compare(tmp_path, status=1)
-    assert (told["result"], told["lost"], told["in_flight"]) == ("different", 3, 17)
+    reported = flow.compare(tmp_path, status=1)
+    assert (reported["result"], reported["lost"], reported["in_flight"]) == ("different", 3, 17)
 
 
 def test_waiting_has_a_limit_and_names_what_is_not_copied(flow, tmp_path):
     flow.write(100)
     flow.copy_all()
     flow.write(20, seed=2, only=1)
-    told = flow.compare(tmp_path, "--wait", "0.1", status=1)
-    [late] = told["not_copied_in_time"]
+    reported = flow.compare(tmp_path, "--wait", "0.1", status=1)
+    [late] = reported["not_copied_in_time"]
     assert late["partition"] == f"{flow.topic}-1"
-    assert (told["result"], told["lost"]) == ("incomplete", 0)
+    assert (reported["result"], reported["lost"]) == ("incomplete", 0)
     with flow.copying(flow.spec(2)):
         assert flow.compare(tmp_path, "--wait", "60", status=0)["in_flight"] == 0
 
@@ -316,12 +325,12 @@ def test_what_retention_deleted_on_one_side_is_not_lost(flow, tmp_path, side):
     ends = {number: anchor.source for (_, number), anchor in flow.anchors().items()}
     deleted = {number: 7 * end // 10 for number, end in ends.items()}
     delete_records(flow.here if side == "source" else flow.to, flow.topic, deleted)
-    told = flow.compare(tmp_path, status=0)
-    assert told["result"] == "equal"
-    assert told[f"deleted_on_the_{side}"] == sum(deleted.values())
-    assert told["same"] == 1_000 - sum(deleted.values())
+    reported = flow.compare(tmp_path, status=0)
+    assert reported["result"] == "equal"
+    assert reported[f"deleted_on_the_{side}"] == sum(deleted.values())
+    assert reported["same"] == 1_000 - sum(deleted.values())
     cluster = flow.alias if side == "source" else "B"
-    assert f"deleted on {cluster}, before its first offset (retention)" in told["told"]
+    assert f"deleted on {cluster}, before its first offset (retention)" in reported["texts"]
 
 
 @pytest.mark.parametrize("side", ["source", "target"])
@@ -345,7 +354,7 @@ def test_what_retention_deletes_while_records_are_compared_is_not_lost(flow, sid
 
     clients = [{"bootstrap.servers": each} for each in (flow.here, flow.to)]
     configured = load_config(flow.written(tmp_path)).config.flows[0]
-    positions = Deleting(configured, TopicIds())
+    positions = Deleting(configured, ClusterTopicIds())
     comparer = TopicComparer((clients[0], clients[1]), Options(), positions=positions)
     try:
         [work, _] = comparer.plan([TopicPair(flow.topic, flow.topic)])
@@ -355,16 +364,16 @@ def test_what_retention_deletes_while_records_are_compared_is_not_lost(flow, sid
         positions.close()
     assert positions.asked > 1
     assert found.is_clean()
-    why = Apart.DELETED_ON_SOURCE if side == "source" else Apart.DELETED_ON_TARGET
-    assert (found.equal, found.apart[why]) == (end - 50, 50)
+    why = NoCounterpart.DELETED_ON_SOURCE if side == "source" else NoCounterpart.DELETED_ON_TARGET
+    assert (found.equal, found.no_counterpart[why]) == (end - 50, 50)
 
 
 def test_equal_records_on_both_sides_of_what_retention_deleted_are_told_apart(flow, tmp_path):
     produce(flow.here, flow.topic, [(0, b"k", b"v", None, 1)] * 100)
     flow.copy_all()
     delete_records(flow.to, flow.topic, {0: 70})
-    told = flow.compare(tmp_path, status=0)
-    assert (told["same"], told["deleted_on_the_target"], told["lost"]) == (30, 70, 0)
+    reported = flow.compare(tmp_path, status=0)
+    assert (reported["same"], reported["deleted_on_the_target"], reported["lost"]) == (30, 70, 0)
 
 
 def test_retention_does_not_hide_a_loss(flow, tmp_path):
@@ -376,8 +385,8 @@ def test_retention_does_not_hide_a_loss(flow, tmp_path):
     lost = end[TopicPartition(flow.topic, 0)] - anchor.source
     flow.store.write(anchors_topic(flow.alias), replace(anchor, source=anchor.source + lost))
     delete_records(flow.to, flow.topic, {0: 50})
-    told = flow.compare(tmp_path, status=1)
-    assert told["lost"] == lost
+    reported = flow.compare(tmp_path, status=1)
+    assert reported["lost"] == lost
 
 
 def test_what_was_written_before_the_copy_started_is_told_apart(flow, tmp_path):
@@ -388,19 +397,19 @@ def test_what_was_written_before_the_copy_started_is_told_apart(flow, tmp_path):
     flow.write(50, seed=2)
     with flow.copying(replace(spec, partitions=plans)):
         flow.wait_copied()
-    told = flow.compare(tmp_path, status=0)
-    assert (told["same"], told["before_the_copy_start"], told["lost"]) == (50, 100, 0)
+    reported = flow.compare(tmp_path, status=0)
+    assert (reported["same"], reported["before_the_copy_start"], reported["lost"]) == (50, 100, 0)
 
 
 def test_a_topic_that_the_target_does_not_have_is_named(flow, tmp_path):
     flow.write(10)
     with_map = f"{flow.name}.topics.rename.regex = (.+)\n"
     with_map += f"{flow.name}.topics.rename.replacement = nowhere-$1\n"
-    told = flow.compare(tmp_path, status=1, more=with_map)
-    assert told["result"] == "different"
-    [missing] = [each for each in told["remarks"] if each["about"] == "missing_topic"]
+    reported = flow.compare(tmp_path, status=1, more=with_map)
+    assert reported["result"] == "different"
+    [missing] = [each for each in reported["remarks"] if each["about"] == "missing_topic"]
     assert missing["text"] == f"B has no topic nowhere-{flow.topic}"
-    assert told["lost"] == 10
+    assert reported["lost"] == 10
 
 
 def test_a_missing_topic_without_records_is_a_difference_too(flow, tmp_path):
@@ -415,11 +424,11 @@ def test_a_topic_that_has_more_partitions_on_one_side_is_named(flow, tmp_path, s
     flow.copy_all()
     grown = flow.here if side == "source" else flow.to
     KafkaAdmin({"bootstrap.servers": grown}).grow_topic(flow.topic, 3)
-    told = flow.compare(tmp_path, status=1 if side == "source" else 0)
+    reported = flow.compare(tmp_path, status=1 if side == "source" else 0)
     about = "missing_partitions" if side == "source" else "more_partitions"
-    [growth] = [each for each in told["remarks"] if each["about"] == about]
+    [growth] = [each for each in reported["remarks"] if each["about"] == about]
     assert growth["partitions"] == [2]
-    assert told["same"] == 20
+    assert reported["same"] == 20
 
 
 def test_a_compacted_topic_is_compared_by_key(flow, tmp_path):
@@ -430,9 +439,9 @@ def test_a_compacted_topic_is_compared_by_key(flow, tmp_path):
         KafkaAdmin({"bootstrap.servers": each}).alter_configs(
             flow.topic, {"cleanup.policy": "compact"}
         )
-    told = flow.compare(tmp_path, status=0)
-    assert (told["same"], told["compacted_on_the_target"]) == (7, 43)
-    assert f"compacted on {flow.alias} and B: compared by key" in told["told"]
+    reported = flow.compare(tmp_path, status=0)
+    assert (reported["same"], reported["compacted_on_the_target"]) == (7, 43)
+    assert f"compacted on {flow.alias} and B: compared by key" in reported["texts"]
 
 
 def test_a_halted_partition_is_a_difference_while_records_wait_for_it(flow, tmp_path):
@@ -443,10 +452,10 @@ def test_a_halted_partition_is_a_difference_while_records_wait_for_it(flow, tmp_
     flow.store.write(anchors_topic(flow.alias), halted)
     assert flow.compare(tmp_path, status=0)["result"] == "equal"
     flow.write(20, seed=2, only=0)
-    told = flow.compare(tmp_path, status=1)
+    reported = flow.compare(tmp_path, status=1)
     assert (
         "copying has halted, so what is in flight does not arrive: REFUSED: too large"
-        in (told["told"])
+        in (reported["texts"])
     )
     began = time.monotonic()
     flow.compare(tmp_path, "--wait", "60", status=1)
@@ -466,9 +475,9 @@ def test_a_partition_without_a_leader_is_waited_for_and_never_counts_as_copied(
         return found
 
     monkeypatch.setattr(KafkaAdmin, "end_offsets", leaderless)
-    told = flow.run(tmp_path, "--wait", "0.1")
-    assert (told.exit_code, len(asked) > 1) == (2, True)  # neither equal nor different
-    assert f"{flow.topic}-1 has no leader on {flow.alias}" in told.stderr
+    reported = flow.run(tmp_path, "--wait", "0.1")
+    assert (reported.exit_code, len(asked) > 1) == (2, True)  # neither equal nor different
+    assert f"{flow.topic}-1 has no leader on {flow.alias}" in reported.stderr
     monkeypatch.setattr(KafkaAdmin, "end_offsets", known)
     assert flow.compare(tmp_path, "--wait", "60", status=0)["result"] == "equal"
 
@@ -478,9 +487,9 @@ def test_records_of_another_flow_into_the_same_topic_are_left_out_and_named(flow
     flow.copy_all()
     produce(flow.to, flow.topic, some_records(7, 2, seed=9))
     back = f"B->{flow.alias}.enabled = true\nB->{flow.alias}.topics = {flow.topic}\n"
-    told = flow.compare(tmp_path, "--flow", flow.name, status=0, more=back)
-    assert (told["same"], told["of_other_producers"]) == (30, 7)
-    assert "7 records of other producers in the target topic left out" in told["told"]
+    reported = flow.compare(tmp_path, "--flow", flow.name, status=0, more=back)
+    assert (reported["same"], reported["of_other_producers"]) == (30, 7)
+    assert "7 records of other producers in the target topic left out" in reported["texts"]
     assert flow.compare(tmp_path, status=1)["extra"] == 7
 
 
@@ -491,8 +500,8 @@ def test_copies_in_transactions_are_read_committed(flow, tmp_path):
     with flow.copying(replace(spec, partitions=plans)):
         flow.wait_copied()
     abort(flow.to, flow.topic, b"aborted copy")
-    told = flow.compare(tmp_path, status=0)
-    assert (told["result"], told["same"]) == ("equal", 50)
+    reported = flow.compare(tmp_path, status=0)
+    assert (reported["result"], reported["same"]) == ("equal", 50)
 
 
 def test_a_topic_that_was_created_again_is_compared_without_its_old_anchor(flow, tmp_path):
@@ -501,8 +510,8 @@ def test_a_topic_that_was_created_again_is_compared_without_its_old_anchor(flow,
     old = flow.anchors()[TopicPartition(flow.topic, 0)]
     again = replace(old, source_topic_id="00" * 16)
     flow.store.write(anchors_topic(flow.alias), again)
-    told = flow.compare(tmp_path, status=0)
-    assert "the source topic was created again since it was copied" in told["told"]
+    reported = flow.compare(tmp_path, status=0)
+    assert "the source topic was created again since it was copied" in reported["texts"]
 
 
 def test_a_topic_that_was_deleted_on_the_source_is_named(flow, tmp_path):
@@ -510,6 +519,6 @@ def test_a_topic_that_was_deleted_on_the_source_is_named(flow, tmp_path):
     flow.copy_all()
     admin = AdminClient({"bootstrap.servers": flow.here})
     admin.delete_topics([flow.topic])[flow.topic].result(30)
-    told = flow.compare(tmp_path, status=1)
-    assert told["result"] == "nothing compared"
-    assert told["gone"] == [{"flow": flow.name, "cluster": flow.alias, "topic": flow.topic}]
+    reported = flow.compare(tmp_path, status=1)
+    assert reported["result"] == "nothing compared"
+    assert reported["gone"] == [{"flow": flow.name, "cluster": flow.alias, "topic": flow.topic}]

@@ -21,7 +21,7 @@ from replication.adapters.group_syncs import GroupSyncs, opened_sync
 from replication.adapters.mm2_writers import position_of
 from replication.config.load import load_config
 from replication.errors import ClusterUnavailable
-from replication.mm2.checkpoints import Memory
+from replication.mm2.checkpoints import CheckpointMemory
 from replication.model import PartitionPlan, TopicPartition
 from replication.offsets.groups.consumer_groups import CommitGroup, Committed
 
@@ -99,9 +99,9 @@ class World:
         return done.code, done.out + done.err
 
 
-def listed(said: str) -> list[dict]:
+def listed(text: str) -> list[dict]:
     """Return the JSON list of an output that may end with what would change."""
-    return json.loads(said.rpartition("]\n")[0] + "]")
+    return json.loads(text.rpartition("]\n")[0] + "]")
 
 
 def transact(flow, topic):
@@ -160,7 +160,7 @@ def world(source_cluster, target_cluster, tmp_path_factory):
     made.commit("elsewhere", made.orders, 0, 50)
     made.commit("elsewhere", made.orders, 0, 80, target=True)
     made.commit("odd", made.payments, 0, 1, metadata="kept")
-    made.said = made.sync.sync()
+    made.text = made.sync.sync()
     yield made
     made.close()
 
@@ -172,7 +172,7 @@ def test_bl_074_all_of_many_groups_are_carried_over(world):
             TopicPartition(world.orders, p): Committed((number + p) % 100, f"m{number}")
             for p in range(PARTITIONS)
         }
-    assert f" groups, {MANY + 3} updated" in world.said  # tests of other things have some too
+    assert f" groups, {MANY + 3} updated" in world.text  # tests of other things have some too
 
 
 @pytest.mark.parametrize(("group", "read"), [("classic", 600), ("modern", 1200)])
@@ -236,7 +236,7 @@ def test_bl_026_excluded_groups_are_left_alone_and_the_rule_is_reported(world):
     rules = {each.name: each.reason for each in world.sync.plan().excluded}
     rule = "excluded by 'console-consumer-.*' of groups.exclude, a default"
     assert rules["console-consumer-1"] == rule
-    assert " excluded, " in world.said
+    assert " excluded, " in world.text
 
 
 def test_bl_036_where_names_are_kept_groups_stand_in_the_topic_that_the_data_is_in(world):
@@ -317,37 +317,37 @@ def test_bl_077_restarts_take_no_group_back_and_stop_no_translation(world, tmp_p
 
 def test_the_commands_show_set_export_and_import(world):
     world.commit("by-hand", world.orders, 3, 40)
-    code, said = world.command("diff", "-o", "json")
-    reason = said.rpartition("]\n")[2]
-    (line,) = [each for each in listed(said) if each["group"] == "by-hand"]
+    code, text = world.command("diff", "-o", "json")
+    reason = text.rpartition("]\n")[2]
+    (line,) = [each for each in listed(text) if each["group"] == "by-hand"]
     assert f"would change; set them with: isthmus offsets sync {world.file}" in reason
     assert (code, line["action"], line["translated"], line["source_lag"]) == (2, "set", 40, 60)
     name, partition = world.flow.name, TopicPartition(world.orders, 3)
-    _, said = world.command("plan", "--groups", verb=())
-    assert f"{name}: set group by-hand to {partition} offset 40" in said
+    _, text = world.command("plan", "--groups", verb=())
+    assert f"{name}: set group by-hand to {partition} offset 40" in text
     code, exported = world.command("export", "-o", "csv")
     rows = [e for e in csv.DictReader(io.StringIO(exported)) if e["group"] == "by-hand"]
     assert (code, [e["target_offset"] for e in rows]) == (0, ["40"])
     file = Path(world.file).with_name("export.csv")
     file.write_text(exported)
-    code, said = world.command("import", str(file), "--flow", name)
-    assert (code, "nothing was changed" in said) == (0, True), said
+    code, text = world.command("import", str(file), "--flow", name)
+    assert (code, "nothing was changed" in text) == (0, True), text
     assert world.on_target("by-hand") == {}
-    code, said = world.command("import", str(file), "--flow", name, "--yes")
-    assert (code, world.on_target("by-hand")) == (0, {partition: Committed(40)}), said
+    code, text = world.command("import", str(file), "--flow", name, "--yes")
+    assert (code, world.on_target("by-hand")) == (0, {partition: Committed(40)}), text
     at = ["--group", "by-hand", "--topic", world.orders, "--partition", "3"]
-    code, said = world.command("set", "--flow", name, *at, "--offset", "7", "--yes")
-    assert (code, world.on_target("by-hand")[partition].offset) == (0, 7), said
-    code, said = world.command("set", "--flow", name, *at, "--offset", "9999", "--yes")
-    assert (code, "offset 9999 is out of range" in said) == (2, True), said
+    code, text = world.command("set", "--flow", name, *at, "--offset", "7", "--yes")
+    assert (code, world.on_target("by-hand")[partition].offset) == (0, 7), text
+    code, text = world.command("set", "--flow", name, *at, "--offset", "9999", "--yes")
+    assert (code, "offset 9999 is out of range" in text) == (2, True), text
     slips = {"group": "by-hnad", "topic": f"{world.orders}x", "partition": "77"}
     for kind, known in {"group": "by-hand", "topic": world.orders, "partition": "3"}.items():
         wrong = ["--group", "by-hand", f"--{kind}", slips[kind]]
-        code, said = world.command("set", "--flow", name, *wrong)
-        assert (code, f"no {kind} {slips[kind]!r}; " in said) == (2, True), said
-        assert known in said.splitlines()[-1].rpartition("; ")[2], said
-    code, said = world.command("sync")
-    assert (code, world.on_target("by-hand")[partition].offset) == (0, 40), said
+        code, text = world.command("set", "--flow", name, *wrong)
+        assert (code, f"no {kind} {slips[kind]!r}; " in text) == (2, True), text
+        assert known in text.splitlines()[-1].rpartition("; ")[2], text
+    code, text = world.command("sync")
+    assert (code, world.on_target("by-hand")[partition].offset) == (0, 40), text
 
 
 def test_an_offset_that_does_not_exist_is_translated_nowhere_and_named_everywhere(world):
@@ -356,14 +356,14 @@ def test_an_offset_that_does_not_exist_is_translated_nowhere_and_named_everywher
     for group, offset in (("typed", here + 1), ("largest", LARGEST), ("at-the-end", here)):
         world.commit(group, *partition, offset)
     world.commit("typed", world.orders, 6, 3)
-    told = []
-    world.sync.warn = told.append
+    reported = []
+    world.sync.warn = reported.append
     for _ in range(2):
         assert " not moved, " in world.sync.sync()
     beyond = f"is beyond the end of the source ({here})"
     typed = f"{partition} offset {here + 1} {beyond}"
     largest = f"{partition} offset {LARGEST} {beyond}"
-    (once,) = told
+    (once,) = reported
     assert f"group largest: {largest}, group typed: {typed}" in once
     assert world.on_target("typed") == {TopicPartition(world.orders, 6): Committed(3)}
     assert world.on_target("largest") == {}
@@ -379,19 +379,19 @@ def test_an_offset_that_does_not_exist_is_translated_nowhere_and_named_everywher
         ("target", there, here, ("--reverse",)),
     ):
         for offset in (end + 1, LARGEST):
-            said = f"{partition} offset {offset} is beyond the end of the {side} ({end})\n"
-            assert world.command("translate", *of, str(offset), *more) == (1, said)
-        said = f"{partition} offset {end} is {partition} offset {other}\n"
-        assert world.command("translate", *of, str(end), *more) == (0, said)
-    _, said = world.command("diff", "-o", "json")
+            text = f"{partition} offset {offset} is beyond the end of the {side} ({end})\n"
+            assert world.command("translate", *of, str(offset), *more) == (1, text)
+        text = f"{partition} offset {end} is {partition} offset {other}\n"
+        assert world.command("translate", *of, str(end), *more) == (0, text)
+    _, text = world.command("diff", "-o", "json")
     (line,) = [
         each
-        for each in listed(said)
+        for each in listed(text)
         if (each["group"], each["partition"]) == ("typed", str(partition))
     ]
     assert (line["action"], line["translated"]) == (f"skip: {typed}", None)
-    code, said = world.command("set", "--flow", world.flow.name, "--group", "largest", "--yes")
-    assert (code, said.splitlines()) == (
+    code, text = world.command("set", "--flow", world.flow.name, "--group", "largest", "--yes")
+    assert (code, text.splitlines()) == (
         1,
         [
             f"leave group largest in {partition} unchanged: {largest}",
@@ -416,11 +416,11 @@ def test_an_import_leaves_and_names_offsets_that_the_target_does_not_have(world)
     odd = [{**row, "target_offset": LARGEST}, {**row, "partition": 99, "target_offset": 1}]
     file = Path(world.file).with_name("typed.json")
     file.write_text(json.dumps([*rows, *odd]))
-    code, said = world.command("import", str(file), "--flow", world.flow.name, "--yes")
+    code, text = world.command("import", str(file), "--flow", world.flow.name, "--yes")
     assert code == 1
     beyond = f"offset {LARGEST} is beyond the end of the target ({there})"
-    assert f"leave group typed-in in {partition} unchanged: {beyond}" in said
-    assert f"offset 1 is not in a partition that {world.flow.name} copies to" in said
+    assert f"leave group typed-in in {partition} unchanged: {beyond}" in text
+    assert f"offset 1 is not in a partition that {world.flow.name} copies to" in text
     assert world.on_target("here") == {partition: Committed(9)}
     assert world.on_target("typed-in") == world.on_target("away") == {}
 
@@ -449,9 +449,9 @@ def test_a_topic_that_was_recreated_is_named_and_holds_up_no_other(
     kafka_records.produce(world.flow.here, gone.topic, [(0, b"k", b"new")] * 20)
     world.commit("reader", *kept, 7)
     world.commit("reader", *gone, 7)
-    said = world.sync.sync()
+    text = world.sync.sync()
     why = f"topic {gone.topic} was deleted and recreated on the source since it was copied"
-    assert f"1 not moved, reader because {gone} offset 7 cannot be translated: {why}" in said
+    assert f"1 not moved, reader because {gone} offset 7 cannot be translated: {why}" in text
     assert world.on_target("reader") == {kept: Committed(7)}
     world.close()
 
@@ -464,7 +464,7 @@ def ends_of(world, partition):
 
 def written_by(world):
     """Return source and target offset of each checkpoint that would be written now, by group."""
-    news = Memory().news(map(position_of, world.sync.translated()))
+    news = CheckpointMemory().news(map(position_of, world.sync.translated()))
     return {(each.group, each.partition): (each.upstream, each.downstream) for each in news}
 
 
@@ -486,7 +486,7 @@ def test_bl_079_group_sync_goes_on_by_itself_after_a_coordinator_was_away(
     gone = homes["away-0"]
     three.stop_broker(gone)
     deadline = time.monotonic() + 60
-    while "were not read" not in told(world.sync.sync):  # at first a connection may just break
+    while "were not read" not in reported(world.sync.sync):  # at first a connection may just break
         assert time.monotonic() < deadline
     for name, home in homes.items():
         assert bool(world.on_target(name)) == (home != gone), name
@@ -500,7 +500,7 @@ def test_bl_079_group_sync_goes_on_by_itself_after_a_coordinator_was_away(
     world.close()
 
 
-def told(action) -> str:
+def reported(action) -> str:
     """Return what it says of clusters that do not answer."""
     try:
         action()

@@ -170,14 +170,18 @@ def test_the_command_translates_and_says_what_it_does_not_know(merged, tmp_path)
         done = run_command("offsets", "translate", file, *options)
         return done.code, done.out + done.err
 
-    code, said = isthmus("--flow", flow.name, "--topic", name, "--offset", "5")
-    assert (code, f"{name}-0 offset 5 is {name}-0 offset " in said) == (0, True), said
-    code, said = isthmus("--flow", flow.name, "--topic", "nope", "--offset", "5")
+    code, output = isthmus("--flow", flow.name, "--topic", name, "--offset", "5")
+    assert (code, f"{name}-0 offset 5 is {name}-0 offset " in output) == (0, True), output
+    code, output = isthmus("--flow", flow.name, "--topic", "nope", "--offset", "5")
     assert code == 2
-    assert f"copied from {flow.alias}: no topic 'nope'; there is {name}" in said
-    code, said = isthmus("--flow", "X->Y", "--topic", name, "--offset", "5")
-    assert (code, f"there is {flow.name}" in said) == (2, True), said
-    code, said = isthmus("--flow", flow.name, "--topic", name, "--partition", "7", "--offset", "5")
-    assert (code, f"topic {name}: no partition '7'; there is 0, 1" in said) == (2, True), said
-    code, said = isthmus("--flow", flow.name, "--topic", name, "--offset", "99999999")
-    assert (code, "offset 99999999 is beyond the end of the source (" in said) == (1, True), said
+    assert f"copied from {flow.alias}: no topic 'nope'; there is {name}" in output
+    code, output = isthmus("--flow", "X->Y", "--topic", name, "--offset", "5")
+    assert (code, f"there is {flow.name}" in output) == (2, True), output
+    code, output = isthmus(
+        "--flow", flow.name, "--topic", name, "--partition", "7", "--offset", "5"
+    )
+    assert (code, f"topic {name}: no partition '7'; there is 0, 1" in output) == (2, True), output
+    code, output = isthmus("--flow", flow.name, "--topic", name, "--offset", "99999999")
+    assert (code, "offset 99999999 is beyond the end of the source (" in output) == (1, True), (
+        output
+    )

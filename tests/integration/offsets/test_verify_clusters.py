@@ -149,8 +149,8 @@ def faulty(source_cluster, target_cluster, topic_name):
 def test_spark_finds_each_fault_with_its_offsets_and_nothing_where_there_is_none(faulty, tmp_path):
     """By the command, and by Dagster's job."""
     flow = faulty
-    told = flow.verify(tmp_path, status=1)
-    found = {each["source"]: each["differences"] for each in told["partitions"]}
+    reported = flow.verify(tmp_path, status=1)
+    found = {each["source"]: each["differences"] for each in reported["partitions"]}
     assert found == {
         f"{flow.topic}-{number}": {} if name == "nothing" else {name: 1}
         for number, name in enumerate(FAULTS)
@@ -160,7 +160,7 @@ def test_spark_finds_each_fault_with_its_offsets_and_nothing_where_there_is_none
             each["examples"][0]["source"],
             each["examples"][0]["target"],
         )
-        for each in told["partitions"]
+        for each in reported["partitions"]
         if each["examples"]
     }
     assert offsets == {
@@ -173,11 +173,11 @@ def test_spark_finds_each_fault_with_its_offsets_and_nothing_where_there_is_none
         "different_key": (1_999, 1_999),
         "extra": (None, 3_000),
     }
-    assert told["ranges"] > 2 * len(FAULTS)
-    assert (told["result"], told["differences"]) == ("different", len(FAULTS) - 1)
+    assert reported["ranges"] > 2 * len(FAULTS)
+    assert (reported["result"], reported["differences"]) == ("different", len(FAULTS) - 1)
     [page] = (tmp_path / "reports").glob("*.html")
     assert "different timestamp" in page.read_text()
-    assert json.loads(page.with_suffix(".json").read_text()) == told
+    assert json.loads(page.with_suffix(".json").read_text()) == reported
     page.with_suffix(".json").unlink()
 
     run = subprocess.run(
@@ -188,18 +188,18 @@ def test_spark_finds_each_fault_with_its_offsets_and_nothing_where_there_is_none
     [data] = (tmp_path / "reports").glob("*.json")
     again = json.loads(data.read_text())
     assert [e["differences"] for e in again["partitions"]] == [
-        e["differences"] for e in told["partitions"]
+        e["differences"] for e in reported["partitions"]
     ]
 
 
 @pytest.mark.usefixtures("quick")
 def test_a_fault_that_moves_all_later_records_is_found_once(shifted, tmp_path):
     """One record is missing and a later one is doubled: the copy has as many as the source."""
-    told = shifted.verify(tmp_path, status=1)
-    [partition] = told["partitions"]
+    reported = shifted.verify(tmp_path, status=1)
+    [partition] = reported["partitions"]
     assert partition["differences"] == {"lost": 1, "repeated": 1}
     assert [each["source"] or each["target"] for each in partition["examples"]] == [1_100, 3_899]
-    assert told["records"] == COUNT - 1
+    assert reported["records"] == COUNT - 1
 
 
 @pytest.fixture
@@ -224,8 +224,8 @@ def test_while_records_are_written_and_copied_nothing_is_found(flow, tmp_path):
     with feeding(flow, 500), flow.copying(flow.spec()):
         for _ in range(4):
             flow.wait_moved(200)
-            told = flow.verify(tmp_path, status=0)
-            assert (told["result"], told["differences"]) == ("equal", 0)
+            reported = flow.verify(tmp_path, status=0)
+            assert (reported["result"], reported["differences"]) == ("equal", 0)
 
 
 @pytest.mark.usefixtures("quick")
@@ -278,9 +278,9 @@ def test_what_retention_deletes_is_no_difference(flow, tmp_path, monkeypatch, si
         return in_this_process(config, name, ranges, progress)
 
     monkeypatch.setattr(command, "SparkProcess", lambda config: partial(deleting, config))
-    told = flow.verify(tmp_path, status=0)
-    assert (told["result"], told["differences"]) == ("equal", 0)
-    assert COUNT - 2_600 < told["records"] <= COUNT - 1_000
+    reported = flow.verify(tmp_path, status=0)
+    assert (reported["result"], reported["differences"]) == ("equal", 0)
+    assert COUNT - 2_600 < reported["records"] <= COUNT - 1_000
     assert known(flow, tmp_path).verified[TopicPartition(flow.topic, 0)].source == COUNT
 
 
@@ -301,8 +301,8 @@ def test_a_sample_and_a_time_choose_ranges_and_nothing_is_noted(flow, tmp_path):
 @pytest.mark.usefixtures("quick")
 def test_nothing_that_could_be_compared_is_not_equal(flow, tmp_path):
     produce(flow.here, flow.topic, some_records(10, 2))
-    told = flow.verify(tmp_path, status=2)
-    assert (told["result"], told["equal"]) == ("nothing verified", False)
-    assert all(each["not_verified"] for each in told["partitions"])
-    told = flow.verify(tmp_path, "--topics", "none", status=2)
-    assert "has no topic" in told["nothing_found"]
+    reported = flow.verify(tmp_path, status=2)
+    assert (reported["result"], reported["equal"]) == ("nothing verified", False)
+    assert all(each["not_verified"] for each in reported["partitions"])
+    reported = flow.verify(tmp_path, "--topics", "none", status=2)
+    assert "has no topic" in reported["nothing_found"]

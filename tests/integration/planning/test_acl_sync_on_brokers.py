@@ -29,7 +29,7 @@ from replication.state import FlowStatus, anchors_topic, status_topic
 pytestmark = pytest.mark.integration
 
 
-SAID = ("; Isthmus' user needs ", "cannot be read")  # of what is left as it is
+OUTPUT = ("; Isthmus' user needs ", "cannot be read")  # of what is left as it is
 
 
 class Mirror:
@@ -74,12 +74,12 @@ class Mirror:
         except ClusterRejected as error:
             return [str(error)]
         unseen = [gap(each.selector, each.topics) for each in plan.sources if not each.chosen]
-        told = [
+        reported = [
             f"{explain_action(each.action)}: {each.problem}"
             for each in outcomes
-            if each.failed or any(word in explain_action(each.action) for word in SAID)
+            if each.failed or any(word in explain_action(each.action) for word in OUTPUT)
         ]
-        return [*plan.problems, *unseen, *told]
+        return [*plan.problems, *unseen, *reported]
 
     def copy(self) -> list[str]:
         """Copy for two epochs, the second after an unclean end; return what is not well."""
@@ -98,28 +98,30 @@ class Mirror:
             target=self.target.login(),
             delivery="append",
         )
-        told: list[str] = []
+        reported: list[str] = []
         for number in (1, 2):
             try:
                 report = copier_flows.copy(replace(spec, generation=number))
             except ClusterRejected as error:
                 return [str(error)]
-            told += [] if report.outcome == "clean" else [report.outcome]
+            reported += [] if report.outcome == "clean" else [report.outcome]
             anchors = flow.anchors().values()
-            told += [f"{each.state}: {each.reason}" for each in anchors if each.state != "RUNNING"]
+            reported += [
+                f"{each.state}: {each.reason}" for each in anchors if each.state != "RUNNING"
+            ]
             unclean = [replace(each, clean=False) for each in anchors]
             flow.store.write(anchors_topic(self.alias), *unclean)
         theirs = [each.content for each in consume_all(self.source.everyone, self.topic)]
         ours = [each.content for each in consume_all(self.target.everyone, target.topic)]
-        return told or ([] if ours == theirs else ["not all was copied"])
+        return reported or ([] if ours == theirs else ["not all was copied"])
 
     def everything(self) -> list[str]:
         """Make, copy, grow and alter; return the first things that are not well."""
         here = self.source.everyone
         kafka_records.create_topic(here, self.topic, 1, {"retention.ms": "-1"})
         kafka_records.produce(here, self.topic, kafka_records.some_records(50))
-        if told := self.plan_and_apply() or self.copy():
-            return told
+        if reported := self.plan_and_apply() or self.copy():
+            return reported
         admin = self.source.admin
         admin.grow_topic(self.topic, 2)
         admin.alter_configs(self.topic, {"segment.ms": "60000"})
@@ -141,7 +143,7 @@ def test_the_needed_rights_are_enough(mirror):
 
 
 @pytest.mark.parametrize(
-    ("cluster", "what", "operation", "said"),
+    ("cluster", "what", "operation", "output"),
     [
         pytest.param(
             "A",
@@ -193,11 +195,11 @@ def test_the_needed_rights_are_enough(mirror):
         ),
     ],
 )
-def test_without_one_of_them_something_is_reported(mirror, cluster, what, operation, said):
+def test_without_one_of_them_something_is_reported(mirror, cluster, what, operation, output):
     mirror.grant((mirror.alias if cluster == "A" else "B", what, operation))
-    told = mirror.everything()
-    assert told
-    assert said in told[0]
+    reported = mirror.everything()
+    assert reported
+    assert output in reported[0]
 
 
 def test_bl_082_who_may_not_create_topics_uses_those_that_are_there(mirror):

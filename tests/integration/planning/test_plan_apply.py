@@ -74,8 +74,8 @@ def test_bl_088_a_plan_is_shown_carried_out_and_empty_then(desk, source_cluster)
             f"segment.ms: unset (was 5000), not set on {desk.alias}"
         ),
     ]
-    told = json.loads(desk.call("apply", 0, "-o", "json"))
-    assert [each["outcome"] for each in told["outcomes"] if each["changes"]] == ["done", "done"]
+    reported = json.loads(desk.call("apply", 0, "-o", "json"))
+    assert [each["outcome"] for each in reported["outcomes"] if each["changes"]] == ["done", "done"]
     assert desk.target.topics()[copy].partitions == 4
     assert desk.target.topic_configs([copy]) == {
         copy: {"retention.ms": "2000", "min.insync.replicas": "1"}

@@ -84,16 +84,16 @@ def test_a_copy_that_goes_on_under_a_new_name_is_compared_and_translated_from_th
     flow.copy_all(2, partitions=(moved,))
     compared = json.loads(isthmus("compare", file, "-o", "json"))
     assert (compared["equal"], compared["records"]) == (True, 5)
-    told = isthmus(
+    reported = isthmus(
         "offsets", "translate", file, "--flow", flow.name, "--topic", topic, "--offset", 3
     )
-    assert f"{topic} has the records so far, {new} the later ones" in one_line(told)
+    assert f"{topic} has the records so far, {new} the later ones" in one_line(reported)
 
 
 def test_a_source_under_another_alias_is_told_before_a_start(flow, tmp_path):
     (topic,) = flow.topics
     file = written(flow, tmp_path, alias="renamed")
-    wanted = f"renamed->B has no position, although {flow.name}, which is not in this file"
-    assert wanted in one_line(isthmus("plan", file))
-    assert wanted in one_line(isthmus("check", "--clusters", file))
+    expected = f"renamed->B has no position, although {flow.name}, which is not in this file"
+    assert expected in one_line(isthmus("plan", file))
+    assert expected in one_line(isthmus("check", "--clusters", file))
     assert f"({topic} as renamed.{topic})" in one_line(isthmus("plan", file))

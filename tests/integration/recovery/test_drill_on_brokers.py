@@ -11,7 +11,7 @@ from support.flows.command import run_command
 from support.flows.killed_operator import killed_at
 from support.records import kafka_records
 
-from orchestration.services.home import HOME_VARIABLE
+from orchestration.services.state_directory import HOME_VARIABLE
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.topics.state_store import StateStore
 from replication.state import (

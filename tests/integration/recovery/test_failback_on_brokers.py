@@ -42,7 +42,7 @@ STEPS = [e.name for e in failback_steps("A->B", "B->A", FailbackOptions(export="
 
 def test_after_a_merge_every_record_of_either_side_is_once_on_both(returned):
     """Whatever kills the operator."""
-    wanted = self_and_tail(returned)
+    expected = self_and_tail(returned)
     returned.commit("middle", {0: 50, 1: 100, 2: 130})
     export = returned.folder / "tail"
     plan = returned.run("failback", "--dry-run")
@@ -60,8 +60,8 @@ def test_after_a_merge_every_record_of_either_side_is_once_on_both(returned):
     assert report["tail_records"] == sum(returned.never_copied.values())
     assert exported(export) == sorted(each[2].decode() for each in returned.never_copied)
 
-    assert returned.contents(returned.out.here) == wanted
-    assert returned.contents(returned.out.to) == wanted
+    assert returned.contents(returned.out.here) == expected
+    assert returned.contents(returned.out.to) == expected
     assert returned.left_to_read("end", returned.out.here) == {}
     unread, left = (
         returned.left_to_read("middle", e) for e in (returned.out.to, returned.out.here)
@@ -78,11 +78,11 @@ def test_after_keep_exactly_the_tail_differs(returned):
     prepared = returned.run("failback", "--tail", "keep", *QUICK, "--prepare")
     assert prepared.code == 0, prepared
     returned.lose_again()
-    wanted = returned.contents(returned.out.to)
+    expected = returned.contents(returned.out.to)
     ended = returned.run("failback", "--tail", "keep", *QUICK)
     assert ended.code == 0, ended
     here, there = (returned.contents(each) for each in (returned.out.here, returned.out.to))
-    assert there == wanted
+    assert there == expected
     assert here - there == returned.never_copied
     assert not there - here
     losses = run_command("losses", returned.file)
@@ -107,7 +107,7 @@ def test_after_a_truncation_the_source_has_all_of_the_target_once_and_nothing_el
     here, there = returned.out.here, returned.out.to
     admin, topic = KafkaAdmin({"bootstrap.servers": here}), returned.topic
     admin.alter_configs(topic, {"segment.bytes": "1048576"})
-    wanted, copied = returned.contents(there), returned.values_on(there)
+    expected, copied = returned.contents(there), returned.values_on(there)
     places = {0: 50, 1: 100, 2: 130}
     returned.commit("middle", places)
     returned.commit("alone", places, bootstrap=here)
@@ -127,7 +127,7 @@ def test_after_a_truncation_the_source_has_all_of_the_target_once_and_nothing_el
             assert admin.end_offsets([TopicPartition(topic, 0)]) == {TopicPartition(topic, 0): 0}
     ended = returned.run("failback", *agreed, *QUICK)
     assert ended.code == 0, ended
-    assert returned.contents(here) == returned.contents(there) == wanted
+    assert returned.contents(here) == returned.contents(there) == expected
     assert exported(export) == sorted(each[2].decode() for each in returned.never_copied)
     assert admin.topic_configs([topic])[topic] == {"segment.bytes": "1048576"}
     assert "TAIL_CUT" in run_command("losses", returned.file).out
@@ -138,8 +138,8 @@ def test_after_a_truncation_the_source_has_all_of_the_target_once_and_nothing_el
     returned.produce(returned.out, "again", 30)
     returned.out.wait_copied()
     assert returned.contents(there) == returned.contents(here)
-    told = run_command("compare", returned.file)
-    assert told.code == 0, told
+    reported = run_command("compare", returned.file)
+    assert reported.code == 0, reported
 
     returned.commit("late", {0: 5, 1: 60, 2: 140}, bootstrap=here)  # in what came home
     assert run_command("offsets", "sync", returned.file, "--flow", returned.out.name).code == 0
@@ -195,8 +195,8 @@ def test_an_active_active_pair_loses_a_side_under_load_and_gets_it_back(
         assert set(values) <= set(left[number])
     pair.produce(pair.back, "new", 90)
     pair.a.start_broker(1)
-    wanted = pair.contents(here) | pair.contents(there)
-    tail = sum((wanted - pair.contents(there)).values())
+    expected = pair.contents(here) | pair.contents(there)
+    tail = sum((expected - pair.contents(there)).values())
     with driven(pair.out), driven(pair.back):
         with pair.clients_on_both(0.3):
             ended = pair.run("failback", "--both-sides", *QUICK, "-o", "json")
@@ -207,7 +207,7 @@ def test_an_active_active_pair_loses_a_side_under_load_and_gets_it_back(
     everything = pair.contents(here)
     assert pair.contents(there) == everything
     assert set(everything.values()) == {1}
-    assert not wanted - everything
+    assert not expected - everything
 
 
 def test_a_driver_and_a_dagster_run_that_are_killed_leave_both_ways_to_their_successors(

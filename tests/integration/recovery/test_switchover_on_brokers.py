@@ -178,10 +178,10 @@ def test_a_producer_that_does_not_stop_is_named_and_everything_is_undone(move):
     with move.producing(name):
         ended = move.run("--yes", "--timeout", "4", "--quiet", "1.5", "--deny-writes")
     assert ended.code == 1
-    told = ended.lines[-1]
-    assert f"transactional id {name}" in told
-    assert f"in {move.topic}-1" in told
-    assert "no longer denied" in told
+    reported = ended.lines[-1]
+    assert f"transactional id {name}" in reported
+    assert f"in {move.topic}-1" in reported
+    assert "no longer denied" in reported
     move.assert_as_it_was()
 
 

@@ -25,7 +25,7 @@ from orchestration.backfill import file_backfill
 from orchestration.backfill.backfill import Backfill
 from orchestration.backfill.file_backfill import FileBackfill
 from orchestration.backfill.file_plan import file_lines
-from orchestration.services.home import Home
+from orchestration.services.state_directory import StateDirectory
 from replication.adapters.local.kafka_jars import cache
 from replication.config.backfill_file import Budget
 from replication.config.load import load_config
@@ -109,19 +109,21 @@ def as_files(flow, records, folder, bounds) -> None:
 
 def appended(flow, folder, path, spark, monkeypatch, *, dry_run=False):
     """Run the backfill in this process; return what was said of the plan, and the result."""
-    config, said = config_of(flow, folder), []
+    config, output = config_of(flow, folder), []
 
-    def run(_, request, told, __):
-        monkeypatch.setattr(job, "report", lambda what: told(json.dumps(what)))
+    def run(_, request, reported, __):
+        monkeypatch.setattr(job, "report", lambda what: reported(json.dumps(what)))
         job._run(spark, config, request)
 
     monkeypatch.setattr(file_backfill, "run_job", run)
-    backfill = Backfill(config.flows[0], config, Home(folder / "home"), Budget(1, 1 << 29))
+    backfill = Backfill(
+        config.flows[0], config, StateDirectory(folder / "home"), Budget(1, 1 << 29)
+    )
     found = FileBackfill(backfill, str(path)).run(
-        re.compile(".*"), lambda parts: said.extend(file_lines(parts)), lambda _: None,
+        re.compile(".*"), lambda parts: output.extend(file_lines(parts)), lambda _: None,
         dry_run=dry_run,
     )  # fmt: skip
-    return said, found
+    return output, found
 
 
 def test_history_stands_once_and_in_order_behind_the_stream(flow, tmp_path, spark, monkeypatch):
@@ -167,9 +169,9 @@ def test_lines_of_json_are_appended_too_and_what_no_file_has_is_named(
         if e.offset < 200 and e.partition == 0
     ]
     (tmp_path / "json" / "part.txt").write_text("\n".join(lines) + "\n")
-    said, found = appended(flow, tmp_path, tmp_path / "json", spark, monkeypatch)
+    output, found = appended(flow, tmp_path, tmp_path / "json", spark, monkeypatch)
     assert found.records == 200
-    assert "offsets 200 to 299 are in no file: isthmus backfill --from 200" in said[0]
+    assert "offsets 200 to 299 are in no file: isthmus backfill --from 200" in output[0]
     copy = kafka_records.consume_all(flow.to, topic(flow), "read_committed")
     ours = [each.content for each in records if each.partition == 0]
     assert [each.content for each in copy if each.partition == 0] == [*ours[BEGUN:], *ours[:200]]

@@ -13,7 +13,7 @@ from support.records.decoded_records import records_of
 from replication.client.producer_identity import ProducerIdentity
 from replication.model import TopicPartition
 from replication.records.codec import headers_of, key_and_value
-from replication.settings.transform_settings import DEAD_LETTER, STRING, TopicTransform, Written
+from replication.settings.transform_settings import DEAD_LETTER, STRING, SettingText, TopicTransform
 from replication.state import Anchor
 from spark_jobs.transform.columns.avro_documents import documents_of
 from spark_jobs.transform.columns.record_columns import END, MEMORY, ROW
@@ -24,7 +24,7 @@ from spark_jobs.transform.task.range_outcome import RangeOutcome
 from spark_jobs.transform.task.shared_records import SharedRecords
 from spark_jobs.transform.task.sql_results import take_results
 from spark_jobs.transform.task.sql_stream import SqlStream
-from spark_jobs.transform.task.work import Clusters, RangeWork, SlotWork
+from spark_jobs.transform.task.work import RangeWork, SlotWork, TaskClusters
 
 SOURCE = TopicPartition("orders", 1)
 CASES = {
@@ -49,7 +49,9 @@ TOLD_APART = {
 
 
 def transform_of(texts):
-    written = {name: Written(text, f"isthmus.properties:7: {name}") for name, text in texts.items()}
+    written = {
+        name: SettingText(text, f"isthmus.properties:7: {name}") for name, text in texts.items()
+    }
     return TopicTransform(
         "orders", on_error=DEAD_LETTER, dead_letters_max=999, key_format=STRING, **written
     )
@@ -74,7 +76,7 @@ def outcome(spark, plan, chunks, *, by_kind):
     work = RangeWork(anchor, 1 << 40, "", TopicPartition("A.orders", 1))
     me = ProducerIdentity("isthmus.A->B.transform.0.0", 7, 2, 5)
     counts = {"A.orders": 4, "eu": 2}
-    slot = SlotWork(Clusters("A->B", "A", {}, {}), plan.transform, me, (work,), counts, {})
+    slot = SlotWork(TaskClusters("A->B", "A", {}, {}), plan.transform, me, (work,), counts, {})
     found, shared, given = RangeOutcome(slot, work), SharedRecords(), []
     for records in chunks:
         kinds = repeated_kinds(records.encoded, plan.kinds) if by_kind else None
@@ -111,8 +113,8 @@ def test_one_record_of_each_kind_is_enough(spark, case):
     assert plan.kinds == TOLD_APART.get(case, plan.kinds)
     chunks = [some_records(seed) for seed in range(3)]
     found, fewer = outcome(session, plan, chunks, by_kind=True)
-    wanted, every = outcome(session, plan, chunks, by_kind=False)
-    assert contents(found) == contents(wanted)
+    expected, every = outcome(session, plan, chunks, by_kind=False)
+    assert contents(found) == contents(expected)
     assert every == sum(map(len, chunks))
     assert fewer <= 3 * 16 < every
 

@@ -19,11 +19,10 @@ from orchestration.verification.partition_plan import Selected
 from orchestration.verification.transformed_topics import TransformedTopics
 from replication.config.load import load_config
 from replication.errors import ReplicationError
-from replication.settings.transform_settings import TopicTransform, Written
+from replication.settings.transform_settings import SettingText, TopicTransform
 from replication.state import TransformPoint
 from replication.verification.transformed import TransformedResult
 from spark_jobs.transform.columns.record_columns import rows_ddl
-from spark_jobs.transform.run import transform_run
 from spark_jobs.transform.sql_plan import sql_plan
 from spark_jobs.transform.start_record import definition_of
 from spark_jobs.verification import transformed_job
@@ -36,8 +35,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from orchestration.verification.outcome import Outcome
-    from replication.verification.transformed import Found, TransformedSpans
+    from orchestration.verification.outcome import VerificationOutcome
+    from replication.verification.transformed import TransformedSpans, TransformFinding
 
 pytestmark = pytest.mark.integration
 
@@ -109,7 +108,7 @@ def spans_of(flow: TransformFlow) -> TransformedSpans:
     return found[0]
 
 
-def verified(flow: TransformFlow, spark: SparkSession, **change: object) -> list[Found]:
+def verified(flow: TransformFlow, spark: SparkSession, **change: object) -> list[TransformFinding]:
     """Return what is found; a change is of the spans."""
     definition = definition_of(flow.flow.transforms[0])
     result = compare(spark, flow.flow, replace(spans_of(flow), definition=definition, **change))
@@ -198,13 +197,13 @@ def transformed(flow: TransformFlow, numbers: range, minute: int = 0) -> None:
     kafka_records.produce(flow.here, flow.topic, records)
     run = flow.run(minute + 1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(transform_run.time, "time", lambda: time() + 60 * minute)
+        patch.setattr("time.time", lambda: time() + 60 * minute)
         flow.until_done(run)
         run._note_point(run._producers)
     run.close()
 
 
-def outcome_of(flow: TransformFlow, spark: SparkSession, **selected: object) -> Outcome:
+def outcome_of(flow: TransformFlow, spark: SparkSession, **selected: object) -> VerificationOutcome:
     """Verify as `isthmus verify` does, with the Spark of this process."""
     config = load_config(flow.config).config
 
@@ -217,7 +216,7 @@ def outcome_of(flow: TransformFlow, spark: SparkSession, **selected: object) -> 
     ).run()
 
 
-def spans_read(found: Outcome) -> list[tuple[int, int]]:
+def spans_read(found: VerificationOutcome) -> list[tuple[int, int]]:
     return [(each.begin.source, each.end.source) for each in found.partitions]
 
 
@@ -365,7 +364,7 @@ def test_a_function_whose_file_changed_since_the_flow_began_is_not_verified(done
     ],
 )
 def test_sql_that_depends_on_time_or_chance_is_named_at_its_line(spark, text, name):
-    plan = sql_plan(spark, TopicTransform("t", where=Written(text, "f:7: where")))
+    plan = sql_plan(spark, TopicTransform("t", where=SettingText(text, "f:7: where")))
     nothing = spark.createDataFrame([], rows_ddl(plan.inputs))
     found = unrepeatable_sql(spark, plan, nothing)
     assert found == (

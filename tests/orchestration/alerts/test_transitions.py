@@ -14,7 +14,7 @@ from orchestration.alerts.transitions import (
     MORE_S,
     MOST,
     WINDOW_S,
-    Memory,
+    AlertMemory,
     transitions,
 )
 
@@ -29,7 +29,7 @@ class Clock:
 
     def tick(self, *now: Incident, after_s: float = 10, state: str = "RUNNING: well") -> list:
         self.now_s += after_s
-        memory = Memory.parse(json.loads(self.cursor or "null"))
+        memory = AlertMemory.parse(json.loads(self.cursor or "null"))
         current = {each.subject: each for each in now}
         told, memory = transitions(
             current, {"A->B": state}, memory, int(self.now_s * 1000), "docs/runbooks.md"

@@ -11,7 +11,7 @@ from orchestration.backfill.file_plan import (
     file_sentence,
     may_append,
 )
-from orchestration.backfill.history import History
+from orchestration.backfill.history import PartitionHistory
 from replication.model import TopicPartition
 
 T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
@@ -34,21 +34,21 @@ def counted(partition=0, **more):
     return {**COUNTED, "partition": partition, **more}
 
 
-def said(*found, done=None):
+def output(*found, done=None):
     parts = file_parts(found, KNOWN, done or {})
     return [*file_lines(parts)], file_sentence(parts)
 
 
 def test_all_before_the_streams_first_record_is_appended():
-    lines, sentence = said(counted())
+    lines, sentence = output(counted())
     assert lines == ["t-0 -> A.t-0: 100 records, offsets 0 to 99"]
     assert sentence == "100 records of 1 partitions to append"
 
 
 def test_what_is_the_streams_is_left_out_and_what_is_there_twice_is_appended_once():
-    lines, _ = said(counted(last=149, records=150, lines=170))
-    told = "50 from offset 100 on are the stream's; 20 are there more than once"
-    assert lines == [f"t-0 -> A.t-0: 100 records, offsets 0 to 149; {told}"]
+    lines, _ = output(counted(last=149, records=150, lines=170))
+    reported = "50 from offset 100 on are the stream's; 20 are there more than once"
+    assert lines == [f"t-0 -> A.t-0: 100 records, offsets 0 to 149; {reported}"]
 
 
 @pytest.mark.parametrize(
@@ -57,21 +57,21 @@ def test_what_is_the_streams_is_left_out_and_what_is_there_twice_is_appended_onc
 def test_offsets_between_the_files_and_the_stream_are_named(last_before, before, gap):
     first = 90 if last_before is None else 0
     found = counted(first=first, before_end=before, last_before_end=last_before)
-    lines, _ = said(found)
+    lines, _ = output(found)
     assert ("are in no file" in lines[0]) is bool(gap)
     assert gap in lines[0]
     assert not gap or f"--from {gap.split()[0]} copies them" in lines[0]
 
 
 def test_a_run_goes_on_behind_what_an_earlier_one_appended():
-    assert "those before 40 are appended" in said(counted(), done={T0: 40})[0][0]
-    lines, sentence = said(counted(), done={T0: 100})
+    assert "those before 40 are appended" in output(counted(), done={T0: 40})[0][0]
+    lines, sentence = output(counted(), done={T0: 100})
     assert "all are appended" in lines[0]
     assert sentence == "0 records of 0 partitions to append; all are appended"
 
 
 def test_what_is_not_appended_says_why():
-    lines, sentence = said(counted(1), counted(2))
+    lines, sentence = output(counted(1), counted(2))
     assert lines == [
         "t-1: 100 records are not appended: it is compacted",
         "t-2: 100 records are not appended: the stream does not copy it, or --topics leaves it out",
@@ -81,7 +81,7 @@ def test_what_is_not_appended_says_why():
 
 
 def test_a_partition_that_was_backfilled_from_the_source_is_refused():
-    history = [History(T0, "A.t", 0, 100, at=50), History(T1, "A.t", 0, 70)]
+    history = [PartitionHistory(T0, "A.t", 0, 100, at=50), PartitionHistory(T1, "A.t", 0, 70)]
     found = may_append(history, {T0})
     assert found[T1] == ("A.t", 70, "")
     assert "a backfill from the source has copied of it" in found[T0][2]

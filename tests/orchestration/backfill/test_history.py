@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
+from orchestration.backfill.backfill_report import plan_lines, plan_sentence
 from orchestration.backfill.history import (
-    History,
+    PartitionHistory,
     TopicFacts,
     handed_over,
     history_of,
     objection_to,
 )
-from orchestration.backfill.report import plan_lines, plan_sentence
 from replication.model import TopicPartition
 from replication.offsets.offset_points import point_at
 from replication.state import Anchor
@@ -47,7 +47,7 @@ def test_a_partition_that_the_stream_has_not_begun_is_refused():
 
 
 def test_the_history_begins_where_it_is_wanted_and_ends_where_the_stream_began():
-    assert history_of(NOW, 600, 50, None, "") == History(HERE, "A.orders", 50, 600)
+    assert history_of(NOW, 600, 50, None, "") == PartitionHistory(HERE, "A.orders", 50, 600)
     assert history_of(NOW, 600, 800, None, "").left == 0
     assert history_of(NOW, 600, None, None, "").left == 0
     assert history_of(NOW, 600, 50, 200, "").left == 400
@@ -66,8 +66,8 @@ def test_a_plan_names_ranges_and_what_is_left_out():
         "orders-2 -> A.orders-2: offsets [50, 600); 50 to 200 are copied",
         "stock, 2 partitions: not copied: it is compacted",
     ]
-    said = "400 offsets of 1 partitions to copy; 2 partitions are left out"
-    assert plan_sentence(plan) == said
+    output = "400 offsets of 1 partitions to copy; 2 partitions are left out"
+    assert plan_sentence(plan) == output
 
 
 @pytest.mark.parametrize(

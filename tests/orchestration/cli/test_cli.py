@@ -115,8 +115,8 @@ def test_a_port_that_is_in_use_is_one_message(isthmus, config):
         done = isthmus("run", config, "--port", port)
     assert done.code == 1
     problem = f"port {port} for Dagster's UI is in use"
-    remedy = "stop the program that uses it, or choose another port with --port"
-    assert done.err == f"error: {problem}: {remedy}\n"
+    to_do = "stop the program that uses it, or choose another port with --port"
+    assert done.err == f"error: {problem}: {to_do}\n"
 
 
 def test_an_unknown_flow_names_those_that_exist(isthmus, config):

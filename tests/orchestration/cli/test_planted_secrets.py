@@ -153,21 +153,21 @@ def isthmus(monkeypatch, capsys, caplog):
     caplog.set_level(logging.DEBUG)
     run = runner(monkeypatch, capsys)
 
-    def said(line: str, file) -> bytes:
+    def output(line: str, file) -> bytes:
         ended = run(*(file if word == "FILE" else word for word in line.split()))
         text = ended.out + ended.err + caplog.text
         assert len(text) > 20, line
         assert ended.code or line.split(maxsplit=1)[0] in {"check", "topology", "acls"}, line
         return text.encode()
 
-    return said
+    return output
 
 
 @pytest.mark.parametrize("line", COMMANDS, ids=range(len(COMMANDS)))
 def test_no_command_shows_or_leaves_a_secret(isthmus, planted, line):
     file, left = planted
-    said = isthmus(line, file)
-    assert not in_bytes(said.replace(b"hush-of-argument", b"")), said.decode()
+    output = isthmus(line, file)
+    assert not in_bytes(output.replace(b"hush-of-argument", b"")), output.decode()
     assert in_files(left) == []
     assert in_arguments() == []
 
@@ -180,8 +180,8 @@ def test_no_refusal_of_a_file_shows_a_secret_in_it(isthmus, planted, line, broke
     text = file.read_text()
     assert before in text
     file.write_text(text.replace(before, after))
-    said = isthmus(line, file)
-    assert not in_bytes(said), said.decode()
+    output = isthmus(line, file)
+    assert not in_bytes(output), output.decode()
     assert in_files(left) == []
 
 

@@ -76,7 +76,7 @@ class Sensor:
         self.world.target.write(status_topic("A"), Intent("A->B", desired, "ann", at_ms))
 
     @property
-    def told(self) -> list[str]:
+    def output(self) -> list[str]:
         return [each["text"].partition("\n")[0] for each in self.hook.got]
 
 
@@ -97,7 +97,7 @@ def test_what_failed_is_told_also_while_somebody_runs_the_check(sensor, instance
     )
     instance.report_dagster_event(event, run.run_id)
     sensor.tick()
-    assert sensor.told == ["A->B is RUNNING (lag_sla failed)"]
+    assert sensor.output == ["A->B is RUNNING (lag_sla failed)"]
 
 
 def test_a_breach_is_told_once_and_its_end_once(sensor):
@@ -105,7 +105,7 @@ def test_a_breach_is_told_once_and_its_end_once(sensor):
     for passed in (True, False, False, True, True, True):
         sensor.evaluate(passed=passed)
         sensor.tick(20)
-    assert sensor.told == ["A->B is RUNNING (lag_sla failed)", "A->B is resolved"]
+    assert sensor.output == ["A->B is RUNNING (lag_sla failed)", "A->B is resolved"]
     assert sensor.hook.got[0]["at_risk"] == ["orders-0 [5, 9)"]
 
 
@@ -117,15 +117,15 @@ def test_a_verification_that_is_due_is_told_until_its_limit_is_taken_out_of_the_
     sensor.world.copy(records=5, end=5)
     sensor.evaluate(passed=False, check="verified_age")
     sensor.tick()
-    assert sensor.told == ["A->B is RUNNING (verified_age failed)"]
+    assert sensor.output == ["A->B is RUNNING (verified_age failed)"]
     sensor.world.config = a_config(webhook_url=hook.url)
     for _ in range(4):
         sensor.tick(20)
-    assert sensor.told == ["A->B is RUNNING (verified_age failed)", "A->B is resolved"]
+    assert sensor.output == ["A->B is RUNNING (verified_age failed)", "A->B is resolved"]
 
 
 def test_a_first_start_posts_nothing(sensor):
-    """The driver was never started, then starts, then runs."""
+    """No driver has reported yet, then one starts, then runs."""
     sensor.world.watched = sensor.world.driven = set()
     sensor.evaluate(passed=False, check="healthy")
     sensor.tick()
@@ -135,7 +135,7 @@ def test_a_first_start_posts_nothing(sensor):
     sensor.world.copy(records=5, end=5)
     sensor.evaluate(passed=True, check="healthy")
     sensor.tick(30)
-    assert sensor.told == []
+    assert sensor.output == []
 
 
 def test_stop_and_resume_and_a_pause_post_nothing(sensor):
@@ -152,7 +152,7 @@ def test_stop_and_resume_and_a_pause_post_nothing(sensor):
     sensor.world.copy(records=9, end=99)
     sensor.intend(Desired.PAUSE)
     sensor.tick(300)
-    assert sensor.told == []
+    assert sensor.output == []
 
 
 def test_a_pause_ends_what_was_told_and_says_who_paused(sensor):
@@ -163,7 +163,7 @@ def test_a_pause_ends_what_was_told_and_says_who_paused(sensor):
     sensor.world.copy(records=5, end=9, state="PAUSED")
     sensor.tick(10)
     sensor.tick(20)
-    assert sensor.told == ["A->B is RUNNING (lag_sla failed)", "A->B is resolved"]
+    assert sensor.output == ["A->B is RUNNING (lag_sla failed)", "A->B is resolved"]
     assert "paused by ann" in sensor.hook.got[1]["text"]
 
 
@@ -171,9 +171,9 @@ def test_a_dead_cluster_is_one_alert_for_all_flows(instance, hook, monkeypatch):
     sensor = Sensor(instance, hook, monkeypatch, *(a_flow(f"A{n}", "B") for n in range(20)))
     sensor.world.target.silent = True
     sensor.tick()
-    assert sensor.told == [], "it may answer soon"
+    assert sensor.output == [], "it may answer soon"
     sensor.tick(40)
-    assert sensor.told == ["cluster B is UNREACHABLE (healthy failed)"]
+    assert sensor.output == ["cluster B is UNREACHABLE (healthy failed)"]
     assert len(hook.got[0]["flows"]) == 20
     assert hook.got[0]["runbook"] == "docs/runbooks.md#a-cluster-does-not-answer"
 
@@ -183,7 +183,7 @@ def test_a_dead_driver_is_told_if_nobody_starts_it(sensor):
     sensor.world.watched = sensor.world.driven = set()
     sensor.tick()
     sensor.tick(40)
-    assert sensor.told == ["driver of B is DEAD (healthy failed)"]
+    assert sensor.output == ["driver of B is DEAD (healthy failed)"]
 
 
 def test_a_broken_file_is_told_with_line_and_fix(sensor):
@@ -196,7 +196,7 @@ def test_a_broken_file_is_told_with_line_and_fix(sensor):
     sensor.world.problem = ""
     sensor.tick()
     sensor.tick(20)
-    assert sensor.told[1] == "the configuration file is resolved"
+    assert sensor.output[1] == "the configuration file is resolved"
 
 
 def test_a_post_that_fails_is_said_and_made_again(sensor, hook):
@@ -248,7 +248,7 @@ def test_a_failed_run_of_a_flow_whose_cluster_is_silent_is_not_told(sensor, inst
     sensor.world.target.silent = True
     fail(instance, "B did not answer")
     sensor.tick()
-    assert sensor.told == []
+    assert sensor.output == []
 
 
 def test_failures_are_counted_back_to_the_last_success(instance):

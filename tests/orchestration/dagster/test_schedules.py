@@ -11,7 +11,7 @@ from orchestration.dagster.flow_jobs.spark_in_run import lazy_spark
 from orchestration.dagster.jobs import prune_history
 from orchestration.dagster.resources import Isthmus, without_config
 from orchestration.dagster.schedules import build_schedules
-from orchestration.flows.clusters import read_config
+from orchestration.flows.kafka_clients import read_config
 from replication.errors import ConfigError
 
 FILE = (

@@ -23,7 +23,7 @@ from orchestration.dagster.assets import stream_key
 from orchestration.dagster.check_results import CHECKS
 from orchestration.dagster.lineage import build_assets
 from orchestration.dagster.sensors import APPLICATION_TAG, supervisor
-from orchestration.flows.observation.clock import now_ms
+from replication.clock import now_ms
 from replication.settings.mm2_settings import GroupSettings
 from replication.state import (
     AbsentTopic,
@@ -75,7 +75,7 @@ def kinds(result: dg.SensorResult) -> list[str]:
     return [type(each).__name__ for each in events(result)]
 
 
-def test_an_application_that_was_never_started_is_asked_for(world, instance):
+def test_an_application_of_which_no_driver_has_reported_is_asked_for(world, instance):
     (request,) = tick(world, instance).run_requests
     assert request.job_name == "launch_flow"
     assert request.run_config == {
@@ -83,7 +83,7 @@ def test_an_application_that_was_never_started_is_asked_for(world, instance):
     }
     assert request.tags == {
         APPLICATION_TAG: "B",
-        "replication/reason": "the_driver_was_never_started",
+        "replication/reason": "no_driver_has_reported_yet",
     }
 
 
@@ -92,7 +92,8 @@ def test_a_launch_that_is_under_way_is_not_asked_for_again(world, instance):
     result = tick(world, instance)
     assert not result.run_requests
     assert result.skip_reason.skip_message == (
-        "A->B STARTING: the driver was never started; application B: a driver is being launched"
+        "A->B STARTING: no driver has reported yet (`isthmus run` starts one); "
+        "application B: a driver is being launched"
     )
 
 
@@ -198,8 +199,8 @@ def test_a_topic_deleted_at_the_source_is_observed_at_once_and_makes_the_flow_un
     )
     world.copy(records=100, end=100, state="DEGRADED", reason="deleted at the source: orders")
     observed, check = events(tick(world, instance, first.cursor))
-    told = observed.metadata["topics not copied any more"].text
-    assert told == f"orders SOURCE_DELETED: {why}"
+    output = observed.metadata["topics not copied any more"].text
+    assert output == f"orders SOURCE_DELETED: {why}"
     (row,) = observed.metadata["topics"].records
     assert (row.data["topic"], row.data["state"], row.data["lag"]) == (
         "orders",
@@ -305,10 +306,10 @@ def test_a_flow_that_could_lose_older_records_than_its_objective_fails_its_check
         "a failover would lose records that are older than 5 s in 1 of 1 partitions; worst: "
         "orders-0, 9 s, 70 records"
     )
-    told = {key: each.value for key, each in event.metadata.items()}
-    assert (told["RPO in records"], told["RPO in bytes"]) == (70, 0)
-    assert told["RPO in seconds"] >= 9
-    assert "RPO" not in told
+    output = {key: each.value for key, each in event.metadata.items()}
+    assert (output["RPO in records"], output["RPO in bytes"]) == (70, 0)
+    assert output["RPO in seconds"] >= 9
+    assert "RPO" not in output
 
 
 def test_a_flow_whose_target_is_open_after_a_failover_can_lose_nothing_more(world, instance):
@@ -336,12 +337,12 @@ def test_the_history_of_a_flow_holds_what_a_failover_would_lose_by_topic_and_gro
         Anchor("A->B", "orders", 0, "A.orders", 100, 100, source_end=105, behind_ms=1500, at_ms=9),
     )
     found = events(tick(world, instance))
-    told = next(e for e in found if isinstance(e, dg.AssetObservation)).metadata
-    assert (told["RPO in records"].value, told["RPO in seconds"].value) == (5, 1.5)
-    assert told["RPO"].value.startswith("not known since 1970-01-01 00:00:00 UTC")
-    (topic,) = told["topics"].records
+    output = next(e for e in found if isinstance(e, dg.AssetObservation)).metadata
+    assert (output["RPO in records"].value, output["RPO in seconds"].value) == (5, 1.5)
+    assert output["RPO"].value.startswith("not known since 1970-01-01 00:00:00 UTC")
+    (topic,) = output["topics"].records
     assert (topic.data["RPO in records"], topic.data["RPO in seconds"]) == (5, 1.5)
-    (group,) = told["groups"].records
+    (group,) = output["groups"].records
     assert (group.data["group"], group.data["RPO in records"]) == ("shop", 2)
 
 
@@ -358,9 +359,9 @@ def test_bl_229_no_lag_is_told_of_a_flow_whose_cluster_is_silent(world, instance
     assert late.passed is False
     assert late.description.startswith("lag is not known since ")
     assert "did not answer" in late.description
-    told = {key: each.value for key, each in late.metadata.items()}
-    assert told["lag"].startswith("not known since ")
-    assert not {"lag in records", "lag in seconds"} & told.keys()
+    output = {key: each.value for key, each in late.metadata.items()}
+    assert output["lag"].startswith("not known since ")
+    assert not {"lag in records", "lag in seconds"} & output.keys()
 
 
 def test_an_application_whose_flows_are_all_stopped_is_ended(world, instance):
@@ -431,10 +432,10 @@ def test_warnings_about_the_file_are_reported_once_and_again_when_it_changed(wor
 
     with_warnings(WARNING)
     first = tick(world, instance)
-    (told,) = announcements(first)
-    assert told.asset_key == stream_key("A->B")
-    assert told.metadata["warnings"].value == WARNING
-    assert told.metadata["topics"].value == ".*"
+    (output,) = announcements(first)
+    assert output.asset_key == stream_key("A->B")
+    assert output.metadata["warnings"].value == WARNING
+    assert output.metadata["topics"].value == ".*"
     second = tick(world, instance, first.cursor)
     assert announcements(second) == []
     with_warnings(WARNING, "f.properties:6: acks: is not obeyed")
@@ -457,8 +458,8 @@ def test_an_edit_of_the_file_is_an_observation_with_its_changes(world, instance)
     first = tick(world, instance)
     world.changes, world.read_ms = ("A->B: topics: x → y",), 2
     second = tick(world, instance, first.cursor)
-    told = [each.description for each in announcements(second)]
-    assert told == ["the file was edited: A->B: topics: x → y"]
+    output = [each.description for each in announcements(second)]
+    assert output == ["the file was edited: A->B: topics: x → y"]
     assert announcements(tick(world, instance, second.cursor)) == []
 
 
@@ -606,12 +607,12 @@ def test_what_quotas_and_a_full_disk_cost_a_flow_is_in_its_metadata(world, insta
 
 def test_the_check_of_a_flow_that_is_not_well_says_what_is_wrong_now(world, instance):
     world.watched = world.driven = {"B"}
-    result, told = None, []
+    result, output = None, []
     for state in ("STARTING", "FAILED", "FAILED", "DEGRADED"):
         world.copy(records=3, end=10, state=state, reason=f"it is {state}")
         result = tick(world, instance, result and result.cursor)
-        told.append([e.description for e in events(result) if _is_check(e, "healthy")])
-    assert told == [
+        output.append([e.description for e in events(result) if _is_check(e, "healthy")])
+    assert output == [
         ["STARTING: it is STARTING"],
         ["FAILED: it is FAILED"],
         [],

@@ -9,7 +9,12 @@ import pytest
 from support.fakes.memory_admin import MemoryClients, MemoryCluster
 from support.settings.configs import a_config, a_flow
 
-from orchestration.dagster.background_tasks.task_assets import FlowTask, Report, perform, task_key
+from orchestration.dagster.background_tasks.task_assets import (
+    FlowTask,
+    TaskRunReport,
+    perform,
+    task_key,
+)
 from orchestration.dagster.background_tasks.task_list import flow_tasks
 from orchestration.dagster.background_tasks.task_schedules import build_task
 from orchestration.dagster.resources import IsthmusResource
@@ -115,7 +120,7 @@ def test_a_task_is_scheduled_as_its_interval_says(seconds, enabled, line, runs):
 
 
 def test_a_problem_is_reported_and_never_raised():
-    def fail(*_: object) -> Report:
+    def fail(*_: object) -> TaskRunReport:
         raise ClusterUnavailable("no answer")
 
     config, clients = stage()

@@ -23,7 +23,7 @@ def test_bl_223_a_run_plans_from_no_other_target_than_the_driver_copies_to(tmp_p
         flow, (app,) = isthmus.config().flow("A->B"), applications(isthmus.config())
         store = isthmus.task_clients().store(flow)
         assert store.read(status_topic("A")) == {}  # nothing is known before the first start
-        kept = cluster_file(isthmus.launcher().home.app(app.name), flow.name)
+        kept = cluster_file(isthmus.launcher().state_directory.app(app.name), flow.name)
         write_ids(kept, flow, ClusterIds("A->B", "id-a", "id-b"))
         clients = isthmus.task_clients()
         for ask in (

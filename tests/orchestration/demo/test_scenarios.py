@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from orchestration.demo.event_producer import Load, origin_of
-from orchestration.demo.scenarios import SCENARIOS, Copy, scenario
+from orchestration.demo.scenarios import SCENARIOS, ExpectedCopy, scenario
 from orchestration.demo.smoke_verdict import verdict
-from orchestration.flows.comparison.compared_partition import Result, Work
+from orchestration.flows.comparison.compared_partition import PartitionResult, Work
 from replication.config.load import load_config
 from replication.errors import ConfigError
 from replication.model import TopicPartition
@@ -37,13 +37,13 @@ def test_the_file_of_a_scenario_has_its_flows(played: Scenario, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("name", "copies"),
     [
-        ("copy", [Copy("primary", "backup")]),
-        ("merge", [Copy(each, "central") for each in ("berlin", "lisbon", "oslo")]),
-        ("active-active", [Copy("east", "west"), Copy("west", "east")]),
+        ("copy", [ExpectedCopy("primary", "backup")]),
+        ("merge", [ExpectedCopy(each, "central") for each in ("berlin", "lisbon", "oslo")]),
+        ("active-active", [ExpectedCopy("east", "west"), ExpectedCopy("west", "east")]),
     ],
 )
 def test_each_record_must_come_to_every_cluster_that_a_flow_leads_to(
-    name: str, copies: list[Copy]
+    name: str, copies: list[ExpectedCopy]
 ) -> None:
     assert list(scenario(name).copies()) == copies
 
@@ -72,7 +72,9 @@ def test_every_record_of_a_load_tells_where_it_was_born() -> None:
 def test_the_verdict_names_what_came_home_and_what_was_never_there() -> None:
     at = TopicPartition("t", 0)
     sides = [Fingerprint(n, n) for n in range(5)], [Fingerprint(n, n) for n in (0, 1, 1, 3, 4)]
-    found = verdict([Result(Work(at, at, 5, 5, 5), compare(*sides))], {"east": 2, "west": -1})
+    found = verdict(
+        [PartitionResult(Work(at, at, 5, 5, 5), compare(*sides))], {"east": 2, "west": -1}
+    )
     assert found._asdict() == {
         "records": 5, "lost": 1, "repeated": 1, "different": 0, "copied_back": 2, "missing": 1,
     }  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchestration.diagnosis.finding import Level
+from orchestration.diagnosis.finding import FindingLevel
 from orchestration.diagnosis.rights import examples, judge_rights
 from replication.client.acl_values import (
     GROUP,
@@ -12,7 +12,7 @@ from replication.client.acl_values import (
     TRANSACTIONAL_ID,
     Resource,
 )
-from replication.client.cluster_facts import Grant
+from replication.client.cluster_facts import GrantedOperations
 from replication.planning.required_acls import RequiredAcl
 
 ORDERS = Resource(TOPIC, "orders")
@@ -22,8 +22,8 @@ def need(resource, *operations):
     return RequiredAcl("A", resource, operations, "topics to copy", "A->B")
 
 
-def judged(wanted, *grants, topics=("orders", "other")):
-    return list(judge_rights([wanted], {("A", "A->B"): topics}, grants))
+def judged(expected, *grants, topics=("orders", "other")):
+    return list(judge_rights([expected], {("A", "A->B"): topics}, grants))
 
 
 def test_an_acl_for_many_names_is_judged_by_those_that_exist():
@@ -36,29 +36,29 @@ def test_an_acl_for_many_names_is_judged_by_those_that_exist():
 
 
 def test_what_is_missing_is_named_with_its_duty():
-    wanted = need(ORDERS, "READ", "DESCRIBE_CONFIGS")
-    (found,) = judged(wanted, Grant(ORDERS, frozenset({"DESCRIBE_CONFIGS"})))
-    assert (found.level, found.where) == (Level.ERROR, "cluster A")
+    expected = need(ORDERS, "READ", "DESCRIBE_CONFIGS")
+    (found,) = judged(expected, GrantedOperations(ORDERS, frozenset({"DESCRIBE_CONFIGS"})))
+    assert (found.level, found.where) == (FindingLevel.ERROR, "cluster A")
     assert found.what == "our user lacks READ on topic orders: topics to copy"
     assert "isthmus acls needed" in found.to_do
 
 
 def test_a_right_without_which_copying_goes_on_is_a_warning():
-    wanted = need(ORDERS, "READ", "DESCRIBE_CONFIGS")
-    (found,) = judged(wanted, Grant(ORDERS, frozenset({"READ"})))
-    assert found.level is Level.WARNING
+    expected = need(ORDERS, "READ", "DESCRIBE_CONFIGS")
+    (found,) = judged(expected, GrantedOperations(ORDERS, frozenset({"READ"})))
+    assert found.level is FindingLevel.WARNING
 
 
 def test_nothing_is_said_of_what_does_not_exist():
-    assert judged(need(ORDERS, "READ"), Grant(ORDERS, None)) == []
-    (found,) = judged(need(ORDERS, "READ"), Grant(ORDERS, frozenset({"READ"})))
-    assert found.level is Level.OK
+    assert judged(need(ORDERS, "READ"), GrantedOperations(ORDERS, None)) == []
+    (found,) = judged(need(ORDERS, "READ"), GrantedOperations(ORDERS, frozenset({"READ"})))
+    assert found.level is FindingLevel.OK
 
 
 def test_a_transactional_id_that_may_not_be_described_may_not_be_written():
     name = Resource(TRANSACTIONAL_ID, "isthmus.A->B", PREFIXED)
     asked = Resource(TRANSACTIONAL_ID, "isthmus.A->Bdoctor")
-    (denied,) = judged(need(name, "WRITE"), Grant(asked, frozenset()))
-    assert denied.level is Level.WARNING
-    (allowed,) = judged(need(name, "WRITE"), Grant(asked, frozenset({"DESCRIBE"})))
-    assert allowed.level is Level.OK
+    (denied,) = judged(need(name, "WRITE"), GrantedOperations(asked, frozenset()))
+    assert denied.level is FindingLevel.WARNING
+    (allowed,) = judged(need(name, "WRITE"), GrantedOperations(asked, frozenset({"DESCRIBE"})))
+    assert allowed.level is FindingLevel.OK

@@ -66,6 +66,8 @@ def test_its_own_topics_go_and_shared_ones_only_if_it_made_them(removed):
 def test_a_shared_topic_that_it_may_not_delete_is_left_and_named(removed):
     topics = two(denied=PROBE_TOPIC)
     made = frozenset(f"{each}/{PROBE_TOPIC}" for each in topics)
-    told = removed(topics, made)
-    assert f"left what all flows into {NAMES.target_alias} share: deleting {PROBE_TOPIC}" in told
+    reported = removed(topics, made)
+    assert (
+        f"left what all flows into {NAMES.target_alias} share: deleting {PROBE_TOPIC}" in reported
+    )
     assert all(each.names == {"orders", PROBE_TOPIC} for each in topics.values())

@@ -1,4 +1,4 @@
-"""What stands against a failback, and what becomes of one that was interrupted."""
+"""What prevents a failback, and what becomes of one that was interrupted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands against the deletion of a topic on the source, to fill it anew from its copy."""
+"""What prevents the deletion of a topic on the source, to fill it anew from its copy."""
 
 from __future__ import annotations
 
@@ -62,15 +62,15 @@ def an_anchor(flow: str, target: str, source: int | None = 3) -> Anchor:
 
 
 @pytest.mark.parametrize(
-    ("lines", "told"),
+    ("lines", "reported"),
     [
         (BOTH, "needs flows that keep the name of t"),
         (KEPT + BOTH + _HEADERS, "needs flows that keep the name of t"),
         (KEPT + BOTH + "A->C.enabled = true\n", "A->C copies t from A too"),
     ],
 )
-def test_what_cannot_be_filled_or_has_other_readers_stays(tmp_path, lines, told):
-    assert told in found(tmp_path, lines)
+def test_what_cannot_be_filled_or_has_other_readers_stays(tmp_path, lines, reported):
+    assert reported in found(tmp_path, lines)
 
 
 def test_a_flow_that_does_not_read_the_topic_is_no_obstacle(tmp_path):
@@ -83,8 +83,8 @@ def test_whoever_else_copies_there_is_found_by_its_anchors_also_of_another_file(
 
 
 def test_a_topic_that_could_not_be_created_again_stays(tmp_path):
-    told = found(tmp_path, side=Side({"t": 2}, replicas=3, brokers=2))
-    assert "t has 3 replicas, and A has 2 brokers now" in told
+    reported = found(tmp_path, side=Side({"t": 2}, replicas=3, brokers=2))
+    assert "t has 3 replicas, and A has 2 brokers now" in reported
 
 
 def test_a_partition_that_was_never_copied_stays(tmp_path):

@@ -21,7 +21,7 @@ class Batch:
     """A run over a world in memory; before each wait one of ``events`` happens."""
 
     def __init__(self, world, *events):
-        self.world, self.events, self.told, self.now_s = world, list(events), [], 0.0
+        self.world, self.events, self.reported, self.now_s = world, list(events), [], 0.0
         (app,) = applications(world.config)
         self.app = app.name
         self.runner = BatchRunner(
@@ -29,7 +29,7 @@ class Batch:
             app,
             world,
             world,
-            self.told.append,
+            self.reported.append,
             self.wait,
             lambda: self.now_s,
         )
@@ -69,7 +69,7 @@ def test_a_run_starts_the_driver_and_says_what_it_copied(world):
     work.events = [lambda: world.copy(records=7, end=9), work.ends]
     found = work.run()
     assert world.started == [work.app]
-    assert [(each.records, each.left) for each in work.told] == [(2, 2), (4, 0)]
+    assert [(each.records, each.left) for each in work.reported] == [(2, 2), (4, 0)]
     (copied,) = found.ranges
     assert (copied.partition, copied.begin, copied.end, copied.records) == (HERE, 5, 9, 4)
     assert copied.target == "A.orders-0"

@@ -16,7 +16,7 @@ from orchestration.handover.handover import (
 )
 from orchestration.handover.mm2_snapshot import Mm2Activity
 from replication.errors import ClusterRejected, FlowTaken, WrongCluster
-from replication.mm2.takeover import Begin, EndOffsets, TakeOver, Unproven
+from replication.mm2.takeover import BeginNew, EndOffsets, TakeOver, Unproven
 from replication.model import TopicPartition
 from replication.state import ClusterIds
 
@@ -104,7 +104,7 @@ def anchors(world) -> dict[str, Anchor]:
 
 
 def test_st_05_what_mirrormaker_copied_goes_on_and_the_rest_begins(world):
-    steps = TakeOver(ENDS, 40, 48, "proven"), Begin(ENDS)
+    steps = TakeOver(ENDS, 40, 48, "proven"), BeginNew(ENDS)
     assert take_over(found(*steps), {}, world, trust=False) == 1
     assert anchors(world)["orders"].source == 48
 

@@ -23,7 +23,7 @@ class Stage:
     """A flow and the steps that its operators carry out, in order."""
 
     def __init__(self) -> None:
-        self.store, self.flow, self.did, self.said = LogStore(), a_flow(), [], []
+        self.store, self.flow, self.did, self.output = LogStore(), a_flow(), [], []
 
     def want(self, desired: Desired, by: str) -> None:
         self.store.write(STATUS, Intent("A->B", desired, by, 1))
@@ -44,7 +44,7 @@ class Stage:
 
             return carry
 
-        operator = Operator(self.flow, self.store, self.said.append)
+        operator = Operator(self.flow, self.store, self.output.append)
         operator.take(verb, {})
         return operator.carry_out(STEPS, {each.name: work(each.name) for each in STEPS})
 
@@ -81,7 +81,7 @@ def test_after_a_resume_an_interrupted_operation_is_not_continued_but_begun_anew
     done = stage.carry_out()
     assert done.id != first.id
     assert stage.did == ["stop", "stop", "fence", "open target"]
-    assert any("bob@two set its desired state to run" in each for each in stage.said)
+    assert any("bob@two set its desired state to run" in each for each in stage.output)
 
 
 def test_a_flow_that_is_resumed_while_an_operator_works_is_not_failed_over(stage):
@@ -93,8 +93,8 @@ def test_a_flow_that_is_resumed_while_an_operator_works_is_not_failed_over(stage
 
 def test_a_drill_that_was_killed_is_not_continued_under_a_name_of_its_own(stage):
     """A switchover of the flow and a drill of it do not hinder one another."""
-    begun = Operator(stage.flow, stage.store, stage.said.append, "a drill").take("drill", {})
-    again = Operator(stage.flow, stage.store, stage.said.append, "a drill").take("drill", {})
+    begun = Operator(stage.flow, stage.store, stage.output.append, "a drill").take("drill", {})
+    again = Operator(stage.flow, stage.store, stage.output.append, "a drill").take("drill", {})
     assert again.id != begun.id
     assert (again.flow, again.turn) == ("a drill", 2)
     assert Operator(stage.flow, stage.store, print).last() is None
@@ -115,7 +115,7 @@ def test_a_step_is_tried_again_while_a_cluster_does_not_answer(stage):
     late = ClusterUnavailable("connecting to b:9092: timed out")
     done = stage.carry_out(fence=failing(late, late))
     assert (done.state, stage.did) == ("done", ["stop", "fence", "open target"])
-    assert stage.said.count("  connecting to b:9092: timed out; the step is tried again") == 2
+    assert stage.output.count("  connecting to b:9092: timed out; the step is tried again") == 2
 
 
 @pytest.mark.parametrize(

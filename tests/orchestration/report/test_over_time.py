@@ -12,11 +12,11 @@ from support.settings.configs import a_config, a_flow
 from orchestration.dagster import report_events
 from orchestration.dagster.sensors import supervisor
 from orchestration.report.event_log import open_history, stored_samples
-from orchestration.report.flow_history import FlowHistory, Sample
-from orchestration.report.over_time import MOST_STRETCHES, Stored, over_time
+from orchestration.report.flow_history import FlowSample, FlowSeries
+from orchestration.report.over_time import MOST_INTERVALS, Stored, over_time
 from orchestration.report.page import page
 from orchestration.report.pictures import BAD, GOOD, UNKNOWN
-from orchestration.services.home import Home
+from orchestration.services.state_directory import StateDirectory
 
 HOUR_MS = 3_600_000
 UNTIL = 100 * 24 * HOUR_MS
@@ -25,10 +25,10 @@ QUARTER_MS = HOUR_MS // 4
 
 
 def stored(at_ms: int, state: str = "RUNNING", lag_s: float | None = 1.0, **lags: float) -> Stored:
-    return Stored(Sample(at_ms, state, state == "RUNNING", lag_s, 10.0, 0.5, 20), lags)
+    return Stored(FlowSample(at_ms, state, state == "RUNNING", lag_s, 10.0, 0.5, 20), lags)
 
 
-def test_a_stretch_has_its_worst_state_its_highest_lag_and_its_mean_rate():
+def test_an_interval_has_its_worst_state_its_highest_lag_and_its_mean_rate():
     found = over_time(
         [
             stored(SINCE + 1, lag_s=2.0, orders=2.0),
@@ -41,12 +41,12 @@ def test_a_stretch_has_its_worst_state_its_highest_lag_and_its_mean_rate():
     )
     first = found.samples[0]
     assert (first.state, first.healthy, first.lag_s, first.records_s) == ("DEGRADED", False, 70, 10)
-    assert len(found.samples) == MOST_STRETCHES == len(found.lags["orders"])
+    assert len(found.samples) == MOST_INTERVALS == len(found.lags["orders"])
     assert (found.lags["orders"][0], found.lags["stock"][0]) == (70.0, 1.0)
     assert found.lags["orders"][1] is None
 
 
-def test_stretches_are_not_shorter_than_the_time_between_two_samples():
+def test_intervals_are_not_shorter_than_the_time_between_two_samples():
     assert len(over_time([], "an hour", UNTIL - HOUR_MS, UNTIL).samples) == 12
     assert len(over_time([], "a minute", UNTIL - 60_000, UNTIL).samples) == 1
 
@@ -103,7 +103,7 @@ def test_the_history_is_read_as_the_supervisor_wrote_it(instance, monkeypatch):
 
 
 def test_the_page_shows_both_the_past_and_what_was_just_seen():
-    history = FlowHistory("A->B", 60.0)
+    history = FlowSeries("A->B", 60.0)
     rows = [stored(SINCE + 1, "FAILED", orders=80.0)]
     history.past = over_time(rows, "The last 24h", SINCE, UNTIL)
     text = page([history], UNTIL)
@@ -118,7 +118,7 @@ def test_the_page_shows_both_the_past_and_what_was_just_seen():
 
 
 def test_a_state_directory_without_dagster_has_no_history(tmp_path):
-    assert open_history(Home(tmp_path)) is None
+    assert open_history(StateDirectory(tmp_path)) is None
 
 
 def test_a_batch_flow_between_two_runs_is_well_in_the_history(instance):

@@ -10,7 +10,7 @@ from support.fakes.fake_flows import World
 from support.settings.configs import a_config
 
 from orchestration.flows.status_view import StatusView
-from orchestration.report.flow_history import FlowHistory, worst_first
+from orchestration.report.flow_history import FlowSeries, worst_first
 from orchestration.report.page import page
 from orchestration.report.pictures import BAD, GOOD, UNKNOWN, colour, heat_map, line, topology
 from replication.model import PartitionState, TopicPartition
@@ -26,7 +26,7 @@ def world():
 
 def looked(world, *steps, drills=()):
     """Return a history with a look after each of ``steps``."""
-    view, found = StatusView(world.config, world, world), FlowHistory("A->B", 60.0, drills)
+    view, found = StatusView(world.config, world, world), FlowSeries("A->B", 60.0, drills)
     for n, step in enumerate(steps):
         step()
         (each,) = view.look()

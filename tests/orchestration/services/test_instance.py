@@ -14,20 +14,20 @@ from support.fakes.fake_flows import FakeIsthmus, World
 from support.settings.configs import a_config, a_flow
 
 from orchestration.dagster import jobs
-from orchestration.dagster.background_tasks.task_assets import FlowTask, Report
+from orchestration.dagster.background_tasks.task_assets import FlowTask, TaskRunReport
 from orchestration.dagster.background_tasks.task_schedules import build_task
 from orchestration.services import instance as module
-from orchestration.services.home import Home
 from orchestration.services.instance import POSTGRES_VARIABLE, postgres_url, write_instance
+from orchestration.services.state_directory import StateDirectory
 from replication.errors import EnvironmentProblem
 
 
 @pytest.fixture
-def where(tmp_path) -> Home:
-    return Home(tmp_path)
+def where(tmp_path) -> StateDirectory:
+    return StateDirectory(tmp_path)
 
 
-def shipped(where: Home) -> dict:
+def shipped(where: StateDirectory) -> dict:
     write_instance(where, 4000)
     return yaml.safe_load((where.dagster / "dagster.yaml").read_text())
 
@@ -70,7 +70,9 @@ def test_bl_134_bl_135_runs_end_in_bounded_time_and_leave_their_place(where):
 def test_bl_137_runs_have_a_limit_of_their_own_and_none_is_set_for_all(
     where, monkeypatch, age_s, ends
 ):
-    task = FlowTask("topics", "creates topics", timedelta(minutes=1), lambda *_: Report("done"))
+    task = FlowTask(
+        "topics", "creates topics", timedelta(minutes=1), lambda *_: TaskRunReport("done")
+    )
     of_a_task = dg.Definitions.merge(
         build_task(a_flow(), task),
         dg.Definitions(resources={"isthmus": FakeIsthmus.of(World(a_config()))}),

@@ -9,7 +9,6 @@ import time
 import pytest
 from support.fakes.full_disk import Disk
 
-from orchestration.services.home import Home, prepare
 from orchestration.services.keeper import (
     Service,
     _note,
@@ -18,6 +17,7 @@ from orchestration.services.keeper import (
     _shorten_logs,
 )
 from orchestration.services.launcher import Launcher
+from orchestration.services.state_directory import StateDirectory, prepare
 from replication.adapters.local.processes import recall
 from replication.supervision.driver_supervision import Application
 
@@ -26,9 +26,9 @@ APP = Application("B", "B", ("A->B",))
 
 
 @pytest.fixture
-def where(tmp_path) -> Home:
-    prepare(Home(tmp_path))
-    return Home(tmp_path)
+def where(tmp_path) -> StateDirectory:
+    prepare(StateDirectory(tmp_path))
+    return StateDirectory(tmp_path)
 
 
 def test_bl_236_a_service_is_kept_although_its_pid_file_cannot_be_written(where, monkeypatch):

@@ -11,18 +11,19 @@ import time
 
 import pytest
 
-from orchestration.services.home import Home
 from orchestration.services.launcher import Launcher
+from orchestration.services.state_directory import StateDirectory
 from replication.supervision.driver_supervision import Application
 
 APP = Application("B", "B", ("A->B",))
 ACTS = """
 import sys
 from pathlib import Path
-from orchestration.services.home import Home
+from orchestration.services.state_directory import StateDirectory
 from orchestration.services.launcher import Launcher
 from replication.supervision.driver_supervision import Application
-with Launcher(Home(Path(sys.argv[1])), Path("f")).acting(Application("B", "B", ("A->B",))):
+launcher = Launcher(StateDirectory(Path(sys.argv[1])), Path("f"))
+with launcher.acting(Application("B", "B", ("A->B",))):
     print("acts", flush=True)
     sys.stdin.read()
 """
@@ -30,7 +31,7 @@ with Launcher(Home(Path(sys.argv[1])), Path("f")).acting(Application("B", "B", (
 
 @pytest.fixture
 def launcher(tmp_path) -> Launcher:
-    return Launcher(Home(tmp_path), tmp_path / "f.properties")
+    return Launcher(StateDirectory(tmp_path), tmp_path / "f.properties")
 
 
 def test_bl_126_that_a_process_acts_is_seen_until_it_is_killed(launcher, tmp_path):
@@ -56,7 +57,7 @@ def test_two_that_act_at_a_time_do_not_wait_for_each_other(launcher):
 def test_when_a_process_has_acted_is_seen_unless_it_was_killed(launcher):
     assert launcher.acted_at(APP) == 0
     with launcher.acting(APP):
-        lock = launcher.home.app(APP.name) / "acting.lock"
+        lock = launcher.state_directory.app(APP.name) / "acting.lock"
         os.utime(lock, (7, 7))
     assert launcher.acted_at(APP) > 7
     os.utime(lock, (7, 7))
@@ -83,7 +84,7 @@ def test_the_driver_is_the_process_that_holds_the_lock(launcher, tmp_path):
     ) as process:
         assert process.stdout.readline() == b"holds\n"
         assert launcher.driver(APP).pid == process.pid
-        lock = launcher.home.app(APP.name) / "driver.lock"
+        lock = launcher.state_directory.app(APP.name) / "driver.lock"
         # A driver that has just taken the lock finds what the one before wrote: a pid that by now
         # may be another process's.
         lock.write_text(json.dumps({"pid": os.getpid(), "began": "1"}))

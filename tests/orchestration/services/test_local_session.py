@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from orchestration.services import local_session as module
-from orchestration.services.home import Home
 from orchestration.services.launcher import Launcher
-from orchestration.services.local_session import Ending, Session
+from orchestration.services.local_session import Ending, LocalSession
+from orchestration.services.state_directory import StateDirectory
 from replication.adapters.local.processes import Process
 from replication.errors import EnvironmentProblem
 
@@ -19,10 +19,10 @@ from replication.errors import EnvironmentProblem
 def started(monkeypatch, tmp_path):
     """Start a session whose keeper has ended at once."""
 
-    def start(*, ui: bool, host: str = "127.0.0.1") -> Session:
+    def start(*, ui: bool, host: str = "127.0.0.1") -> LocalSession:
         monkeypatch.setattr(module, "start_keeper", lambda *_: Process(-1, "never"))
-        launcher = Launcher(Home(tmp_path), Path("flows.properties"))
-        session = Session(launcher, (), ui=ui, host=host)
+        launcher = Launcher(StateDirectory(tmp_path), Path("flows.properties"))
+        session = LocalSession(launcher, (), ui=ui, host=host)
         session.start()
         return session
 

@@ -29,17 +29,17 @@ def job(tmp_path, monkeypatch):
     """Return a function that makes a module with a text, and runs it as a job."""
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
 
-    def run(text: str, told, failed: str = "", **request: object) -> None:
+    def run(text: str, reported, failed: str = "", **request: object) -> None:
         (tmp_path / "a_job.py").write_text(text)
-        run_job("a_job", request, told, failed)
+        run_job("a_job", request, reported, failed)
 
     return run
 
 
 def test_a_job_gets_its_request_in_a_file_that_others_cannot_read(job):
-    told: list[str] = []
-    job(ECHO, told.append, flow="A->B", topics=["a", "b"])
-    first, second = map(json.loads, told)
+    reported: list[str] = []
+    job(ECHO, reported.append, flow="A->B", topics=["a", "b"])
+    first, second = map(json.loads, reported)
     assert first == {"request": {"flow": "A->B", "topics": ["a", "b"]}, "mode": 0o600}
     assert not Path(second["file"]).exists(), "it is removed when the job has ended"
 
@@ -58,9 +58,9 @@ def test_why_a_job_failed_is_the_last_line_of_its_errors(job, text, reason):
 
 
 def test_a_job_that_tells_many_errors_and_succeeds_does_not_hang(job):
-    told: list[str] = []
-    job(CHATTY, told.append)
-    assert told == ["done\n"]
+    reported: list[str] = []
+    job(CHATTY, reported.append)
+    assert reported == ["done\n"]
 
 
 def test_an_interrupted_command_ends_its_job(job):

@@ -9,13 +9,13 @@ from support.settings.configs import a_flow
 
 from orchestration.flows.observation.flow_look import FlowLook
 from orchestration.switchover.readiness import halted_by_denial, problems
-from orchestration.switchover.report import still_writing
+from orchestration.switchover.switchover_report import still_writing
 from replication.model import Desired, FlowState, PartitionState, TopicPartition
 from replication.recovery.source_writers import Writer
 from replication.state import Anchor, FlowStatus
-from replication.supervision.health import Seen
+from replication.supervision.health import FlowObservation
 
-RUNNING = Seen(
+RUNNING = FlowObservation(
     "A->B",
     "here",
     now_ms=10_000,
@@ -38,7 +38,7 @@ def test_nothing_stands_against_a_flow_that_copies_all_partitions():
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "reported"),
     [
         ({"source_silence": "A is silent", "driver": False}, "A is silent"),
         (
@@ -52,8 +52,8 @@ def test_nothing_stands_against_a_flow_that_copies_all_partitions():
     ],
     ids=lambda each: each if isinstance(each, str) else "",
 )
-def test_it_is_said_what_stands_against_it(changes, told):
-    assert found(**changes).startswith(told)
+def test_it_is_said_what_stands_against_it(changes, reported):
+    assert found(**changes).startswith(reported)
 
 
 def test_a_batch_flow_needs_no_driver_until_it_is_run():
@@ -83,9 +83,9 @@ def test_a_flow_that_copies_to_topics_whose_writes_are_denied_is_to_be_paused(
     topics, desired, halts
 ):
     look = FlowLook(a_flow("B", "A"), replace(RUNNING, flow="B->A", desired=desired))
-    told = "".join(halted_by_denial([look], topics))
-    assert told.startswith("B->A copies to t on A and would halt") is halts
-    assert bool(told) is halts
+    reported = "".join(halted_by_denial([look], topics))
+    assert reported.startswith("B->A copies to t on A and would halt") is halts
+    assert bool(reported) is halts
 
 
 def test_who_still_writes_is_told_by_partition():

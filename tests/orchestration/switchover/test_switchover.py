@@ -14,8 +14,8 @@ from orchestration.flows.intents import signature, write_intent
 from orchestration.recovery import operator
 from orchestration.recovery.failover import Failover
 from orchestration.recovery.operator import Operator
-from orchestration.switchover.report import SwitchoverReport
 from orchestration.switchover.switchover import Switchover
+from orchestration.switchover.switchover_report import SwitchoverReport
 from orchestration.switchover.write_denial import WriteDenial
 from replication.errors import (
     ClusterRejected,
@@ -200,10 +200,10 @@ def test_an_operator_that_another_one_replaced_undoes_nothing(stage):
     assert denials(["t"]) <= stage.cluster.rights
 
 
-@pytest.mark.parametrize("wanted", [Desired.PAUSE, Desired.STOP])
-def test_what_a_person_wants_of_the_flow_meanwhile_stays(stage, wanted):
+@pytest.mark.parametrize("expected", [Desired.PAUSE, Desired.STOP])
+def test_what_a_person_wants_of_the_flow_meanwhile_stays(stage, expected):
     def rejected(_now):
-        write_intent(FLOW, wanted, Clusters(stage.store))
+        write_intent(FLOW, expected, Clusters(stage.store))
         raise ClusterRejected("no")
 
     work = stage.operator()
@@ -212,17 +212,17 @@ def test_what_a_person_wants_of_the_flow_meanwhile_stays(stage, wanted):
         work.carry_out()
     assert [e.desired for e in stage.store.logs[STATUS] if isinstance(e, Intent)] == [
         "stop",
-        wanted,
+        expected,
     ]
 
 
 def test_a_failover_gives_it_up_and_its_denials_are_taken_back_later(stage):
     with pytest.raises(Killed):
         stage.operator("drain", Killed()).carry_out()
-    failing_over, said = stage.operator().operator, []
-    failing_over.say = said.append
+    failing_over, output = stage.operator().operator, []
+    failing_over.say = output.append
     failing_over.take("failover", {})
-    assert said[-1].endswith("is given up; writes on A stay denied: t")
+    assert output[-1].endswith("is given up; writes on A stay denied: t")
     assert stage.operation.verb == "failover"
     with pytest.raises(ConfigError, match=r"failover .* is not finished"):
         stage.operator().carry_out()

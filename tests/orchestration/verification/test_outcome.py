@@ -10,23 +10,36 @@ from datetime import timedelta
 
 import pytest
 
-from orchestration.services.home import Home
-from orchestration.verification.outcome import Difference, Outcome, PartitionOutcome, Speed
-from orchestration.verification.report import as_json, as_page, lines, sentence, speed_line
+from orchestration.services.state_directory import StateDirectory
+from orchestration.verification.outcome import (
+    PartitionOutcome,
+    RecordDifference,
+    Speed,
+    VerificationOutcome,
+)
 from orchestration.verification.report_files import reports_directory, store_report
+from orchestration.verification.verification_report import (
+    as_json,
+    as_page,
+    lines,
+    sentence,
+    speed_line,
+)
 from replication.errors import EnvironmentProblem
-from replication.records.batch_comparison import Place
+from replication.records.batch_comparison import OffsetPair
 from replication.settings.file_settings import VerificationSettings
 
 SPEED = Speed(3_000_000_000, 30.0, 2, 20.0)
 
 
 def partition(number=0, **more):
-    return PartitionOutcome(f"t-{number}", f"A.t-{number}", Place(0, 0), Place(9, 9), **more)
+    return PartitionOutcome(
+        f"t-{number}", f"A.t-{number}", OffsetPair(0, 0), OffsetPair(9, 9), **more
+    )
 
 
 def outcome(*partitions, **more):
-    return Outcome("A->B", 1_700_000_000_000, partitions, SPEED, **more)
+    return VerificationOutcome("A->B", 1_700_000_000_000, partitions, SPEED, **more)
 
 
 GOOD = {"ranges": 1, "records": 9}
@@ -59,8 +72,10 @@ def test_nothing_that_was_compared_is_never_equal(partitions, verdict, code):
 DIFFERENT = outcome(
     partition(
         ranges=3, records=1_000, counts={"lost": 2, "different value": 5},
-        examples=(Difference(("lost",), 4, None), Difference(("different value",), 5, 6)),
-        apart={"deleted on the source": 7}, remarks=("<copying> has halted",),
+        examples=(
+            RecordDifference(("lost",), 4, None), RecordDifference(("different value",), 5, 6),
+        ),
+        no_counterpart={"deleted on the source": 7}, remarks=("<copying> has halted",),
     ),
     partition(1, not_verified="its anchor is of another topic"),
 )  # fmt: skip
@@ -81,11 +96,14 @@ def test_a_report_says_what_is_different_and_where():
 
 
 def test_json_and_page_have_the_same_and_the_page_escapes_it():
-    told = json.loads(json.dumps(as_json(DIFFERENT)))
-    assert (told["result"], told["equal"], told["lost"], told["different_value"]) == (
-        "different", False, 2, 5,
-    )  # fmt: skip
-    assert told["partitions"][0]["examples"][0] == {"kinds": ["lost"], "source": 4, "target": None}
+    reported = json.loads(json.dumps(as_json(DIFFERENT)))
+    found = [reported[each] for each in ("result", "equal", "lost", "different_value")]
+    assert found == ["different", False, 2, 5]
+    assert reported["partitions"][0]["examples"][0] == {
+        "kinds": ["lost"],
+        "source": 4,
+        "target": None,
+    }
     page = as_page(DIFFERENT)
     assert "&lt;copying&gt; has halted" in page
     assert "<copying>" not in page
@@ -94,15 +112,17 @@ def test_json_and_page_have_the_same_and_the_page_escapes_it():
 
 @pytest.mark.parametrize(("transformed", "offset"), [(False, 3), (True, None)])
 def test_a_partition_whose_results_go_to_several_has_no_target_offset(transformed, offset):
-    found = replace(partition(**GOOD), end=Place(7, 3), transformed=transformed)
-    (told,) = as_json(outcome(found))["partitions"]
-    assert told["up_to"] == {"source": 7, "target": offset}
+    found = replace(partition(**GOOD), end=OffsetPair(7, 3), transformed=transformed)
+    (reported,) = as_json(outcome(found))["partitions"]
+    assert reported["up_to"] == {"source": 7, "target": offset}
 
 
 def test_reports_are_private_and_old_ones_are_deleted(tmp_path):
-    directory = reports_directory(VerificationSettings(), Home(tmp_path))
+    directory = reports_directory(VerificationSettings(), StateDirectory(tmp_path))
     assert directory == tmp_path / "reports"
-    assert reports_directory(VerificationSettings(reports="/x/y"), Home(tmp_path)).is_absolute()
+    assert reports_directory(
+        VerificationSettings(reports="/x/y"), StateDirectory(tmp_path)
+    ).is_absolute()
     first = store_report(DIFFERENT, directory, timedelta(days=30))
     other = directory / "mine.html"
     other.write_text("")

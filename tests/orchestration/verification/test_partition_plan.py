@@ -8,18 +8,18 @@ import pytest
 
 from orchestration.flows.comparison.compared_partition import Work
 from orchestration.flows.comparison.compared_span import Span
-from orchestration.flows.comparison.copy_positions import Copied, LogStarts
+from orchestration.flows.comparison.copy_positions import CopyPosition, LogStarts
 from orchestration.verification.differences import suspects
 from orchestration.verification.partition_plan import (
-    KnownPartition,
+    PartitionToVerify,
     Selected,
     is_valid,
     plan_partition,
 )
 from replication.model import TopicPartition
-from replication.records.batch_comparison import Place
+from replication.records.batch_comparison import OffsetPair
 from replication.records.compare_compacted import Compacted
-from replication.records.comparison_result import Known
+from replication.records.comparison_result import PartitionFacts
 from replication.state import Anchor, VerifiedUpTo
 from replication.verification.ranges import RangeResult
 
@@ -32,10 +32,10 @@ VERIFIED = VerifiedUpTo("A->B", "t", 0, "A.t", 4_000, 4_500, "s", "d", 7, 99)
 
 
 def known(begins=(0, 500), **more):
-    work = Work(HERE, THERE, 10_000, 10_500, 10_000, copied=Copied(10_000))
+    work = Work(HERE, THERE, 10_000, 10_500, 10_000, copied=CopyPosition(10_000))
     starts = LogStarts(*begins)
-    span = Span(starts, starts, Known(10_000, 10_000), {})
-    return KnownPartition(**{"work": work, "span": span, "anchor": ANCHOR, "points": (), **more})
+    span = Span(starts, starts, PartitionFacts(10_000, 10_000), {})
+    return PartitionToVerify(**{"work": work, "span": span, "anchor": ANCHOR, "points": (), **more})
 
 
 def spans(plan):
@@ -69,7 +69,7 @@ def test_a_run_begins_behind_what_is_verified_unless_all_is_asked_for():
     ids=str,
 )  # fmt: skip
 def test_a_verified_position_of_another_copy_or_one_that_was_deleted_does_not_count(change):
-    begins = Place(2_000, 2_500)
+    begins = OffsetPair(2_000, 2_500)
     assert is_valid(VERIFIED, ANCHOR, begins)
     assert not is_valid(replace(VERIFIED, **change), ANCHOR, begins)
 
@@ -78,7 +78,7 @@ def test_a_compacted_partition_and_one_with_an_unknown_begin_are_compared_as_a_w
     compacted = known()
     work = replace(compacted.work, compacted=Compacted(source=False, target=True))
     assert plan_partition(compacted._replace(work=work), Selected(), 1, 0).whole
-    unknown = replace(compacted.span, known=Known(10_000, 10_000, source_deleted=3))
+    unknown = replace(compacted.span, known=PartitionFacts(10_000, 10_000, source_deleted=3))
     assert plan_partition(compacted._replace(span=unknown), Selected(), 1, 0).whole
 
 
@@ -98,7 +98,15 @@ def test_neighbours_that_differ_are_looked_into_together_from_the_range_before_o
     ranges = plan_partition(known(), Selected(), 100_000, 0).ranges
     results = {n: RangeResult(n, n not in {2, 3, 6}, 1_000) for n in range(10)}
     first, second = suspects(ranges, results)
-    assert (first.begin, first.end, first.context) == (Place(1_000, 1_500), Place(4_000, 4_500), 1)
-    assert (second.begin, second.end) == (Place(5_000, 5_500), Place(7_000, 7_500))
+    assert (first.begin, first.end, first.context) == (
+        OffsetPair(1_000, 1_500),
+        OffsetPair(4_000, 4_500),
+        1,
+    )
+    assert (second.begin, second.end) == (OffsetPair(5_000, 5_500), OffsetPair(7_000, 7_500))
     results[2] = RangeResult(2, equal=False, mark=(2_100, 2_600, 100))
-    assert suspects(ranges, results)[0][:3] == (Place(2_100, 2_600), Place(4_000, 4_500), 100)
+    assert suspects(ranges, results)[0][:3] == (
+        OffsetPair(2_100, 2_600),
+        OffsetPair(4_000, 4_500),
+        100,
+    )

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from orchestration.flows.comparison.compared_partition import TopicPair
 from orchestration.verification.partition_plan import Selected
-from orchestration.verification.transform_plan import KnownTransform, plan_transform
+from orchestration.verification.transform_plan import TransformToVerify, plan_transform
 from replication.model import OffsetRange, TopicPartition
 from replication.records.compare_compacted import Compacted
 from replication.settings.transform_settings import TopicTransform
@@ -80,7 +80,7 @@ class Engine:
             self.last = self.points[point.slot] = replace(point, targets=targets)
         self.now_ms += self.chance.choice([1, MINUTE_MS, 7 * MINUTE_MS])
 
-    def known(self, verified: TransformVerified | None = None) -> KnownTransform:
+    def known(self, verified: TransformVerified | None = None) -> TransformToVerify:
         ends = {each: anchor.source for each, anchor in self.anchors.items()}
         whole = {each: OffsetRange(0, end) for each, end in ends.items()}
         there = {
@@ -88,7 +88,7 @@ class Engine:
             for topic in self.start.targets
             for each in (TopicPartition(topic, 0), TopicPartition(topic, 1))
         }
-        return KnownTransform(
+        return TransformToVerify(
             0, ROUTED, [TopicPair("t", "A.t", PLAIN)], self.start, {}, {},
             self.anchors, self.anchors, whole, ends, there, [1], ("", ""),
             points=[*self.points.values()], verified=verified,

@@ -7,17 +7,17 @@ from dataclasses import replace
 import pytest
 
 from orchestration.flows.comparison.compared_partition import TopicPair
-from orchestration.verification.transform_plan import KnownTransform, plan_transform
+from orchestration.verification.transform_plan import TransformToVerify, plan_transform
 from orchestration.verification.transformed_topics import outcomes_of
 from replication.model import OffsetRange, TopicPartition
 from replication.records.compare_compacted import Compacted
-from replication.settings.transform_settings import TopicTransform, Written
+from replication.settings.transform_settings import SettingText, TopicTransform
 from replication.state import Anchor, TransformStart
 from replication.verification.transformed import (
-    Found,
     ReadSpan,
     TransformedResult,
     TransformedSpans,
+    TransformFinding,
     WrittenSpan,
 )
 
@@ -33,9 +33,9 @@ def anchor(source: int) -> Anchor:
     return Anchor("A->B", "t", 0, "A.t", source, None)
 
 
-KNOWN = KnownTransform(
+KNOWN = TransformToVerify(
     0,
-    TopicTransform("t", where=Written("a", "f:1"), batch_records=1_000),
+    TopicTransform("t", where=SettingText("a", "f:1"), batch_records=1_000),
     [TopicPair("t", "A.t", PLAIN)],
     START,
     {"t": "id"},
@@ -100,12 +100,12 @@ def test_what_cannot_be_compared_is_named(change, why):
 
 def test_differences_are_told_by_partition_and_what_is_no_difference_apart():
     found = (
-        Found("same", 70, 0, 0, 100, 40),
-        Found("lost", 2, 0, 0, 120, None),
-        Found("different value", 1, 0, 0, 130, 60),
-        Found("in flight", 5, 0, 0, 5_000, None),
-        Found("cannot be transformed", 3, 0, None, 200, None),
-        Found("repeated", 1, None, 0, None, 77),
+        TransformFinding("same", 70, 0, 0, 100, 40),
+        TransformFinding("lost", 2, 0, 0, 120, None),
+        TransformFinding("different value", 1, 0, 0, 130, 60),
+        TransformFinding("in flight", 5, 0, 0, 5_000, None),
+        TransformFinding("cannot be transformed", 3, 0, None, 200, None),
+        TransformFinding("repeated", 1, None, 0, None, 77),
     )
     assert TransformedResult.of_json(TransformedResult(found).as_json()).found == found
     plan = plan_transform(KNOWN)
@@ -114,5 +114,5 @@ def test_differences_are_told_by_partition_and_what_is_no_difference_apart():
     assert mine.transformed
     assert mine.counts == {"lost": 2, "different value": 1}
     assert [each[1:] for each in mine.examples] == [(120, None), (130, 60)]
-    assert sorted(mine.apart.values()) == [3, 5]
+    assert sorted(mine.no_counterpart.values()) == [3, 5]
     assert (target.target, target.counts) == ("A.t-0", {"repeated": 1})

@@ -63,7 +63,7 @@ def test_of_a_flow_of_an_older_release_the_registry_of_producers_knows_the_sourc
 
 
 @pytest.mark.parametrize(
-    ("stored", "local", "told", "target"),
+    ("stored", "local", "reported", "target"),
     [
         pytest.param("", "", "", "", id="nobody knows"),
         pytest.param("t", "", "x", "t", id="the target's own record"),
@@ -72,9 +72,9 @@ def test_of_a_flow_of_an_older_release_the_registry_of_producers_knows_the_sourc
         pytest.param("", "", "x", "x", id="other flows that read the target"),
     ],
 )
-def test_what_is_known_of_the_target(stored, local, told, target):
+def test_what_is_known_of_the_target(stored, local, reported, target):
     found = known_ids(
-        ClusterIds("A->B", "a" if stored else "", stored), ClusterIds("A->B", "b", local), told
+        ClusterIds("A->B", "a" if stored else "", stored), ClusterIds("A->B", "b", local), reported
     )
     assert (found.source, found.target) == ("a" if stored else "b", target)
 

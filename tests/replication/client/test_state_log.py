@@ -48,7 +48,7 @@ steps = st.lists(
 def test_of_transactions_that_overlap_what_is_committed_is_read_when_it_is_committed(steps, data):
     cluster = MemoryCluster()
     log, tail = cluster.logs[TopicPartition("anchors", 0)], StateLog(cluster, "anchors")
-    wanted: list[int] = []
+    expected: list[int] = []
     found: list[int] = []
     undecided: dict[int, list[int]] = {}
     sent: Counter[int] = Counter()
@@ -56,7 +56,7 @@ def test_of_transactions_that_overlap_what_is_committed_is_read_when_it_is_commi
     async def play() -> None:
         for number, (who, what) in enumerate(steps):
             if what == "plain":
-                wanted.append(number)
+                expected.append(number)
                 log.append(a_written(number, (10, sent[10]), 0))
                 sent[10] += 1
             elif what == "in":
@@ -65,14 +65,14 @@ def test_of_transactions_that_overlap_what_is_committed_is_read_when_it_is_commi
                 sent[who] += 1
             else:
                 ended = undecided.pop(who, [])
-                wanted.extend(ended if what == "commit" else [])
+                expected.extend(ended if what == "commit" else [])
                 log.append(a_marker(0, who, 0, COMMIT if what == "commit" else ABORT))
             if data.draw(st.booleans()):
                 found.extend(each.partition for each in await tail.read_on())
         found.extend(each.partition for each in await tail.read_on())
 
     asyncio.run(play())
-    assert found == wanted
+    assert found == expected
 
 
 def a_position(source: int, producer: tuple[int, int], bits: int) -> bytes:

@@ -11,21 +11,21 @@ from replication.config.kept_lines import dump, restore
 THREE = TWO.replace("A, B", "A, B, C") + "C.bootstrap.servers = c:9092\n"
 
 
-def told(tmp_path, before: str, after: str) -> tuple[str, ...]:
+def reported(tmp_path, before: str, after: str) -> tuple[str, ...]:
     return changes(loaded(tmp_path, before), loaded(tmp_path, after))
 
 
 def test_a_setting_is_shown_with_both_values_and_its_flow(tmp_path):
-    lines = told(tmp_path, f"{TWO}topics = orders\n", f"{TWO}topics = orders, stock\n")
+    lines = reported(tmp_path, f"{TWO}topics = orders\n", f"{TWO}topics = orders, stock\n")
     assert lines == ("A->B: topics: orders → orders, stock",)
 
 
 def test_a_setting_of_all_flows_is_one_line_and_new_and_gone_flows_are_named(tmp_path):
     both = f"{TWO}B->A.enabled = true\nlag.sla.seconds = 60\n"
-    assert told(tmp_path, both, both.replace("60", "30")) == ("lag.sla.seconds: 60 → 30",)
-    assert told(tmp_path, TWO, both)[0] == "flow B->A is new"
-    assert told(tmp_path, both, TWO)[0] == "flow B->A is gone"
-    assert told(tmp_path, TWO, f"{TWO}spark.master = local[3]\n") == (
+    assert reported(tmp_path, both, both.replace("60", "30")) == ("lag.sla.seconds: 60 → 30",)
+    assert reported(tmp_path, TWO, both)[0] == "flow B->A is new"
+    assert reported(tmp_path, both, TWO)[0] == "flow B->A is gone"
+    assert reported(tmp_path, TWO, f"{TWO}spark.master = local[3]\n") == (
         "spark.master: local[*] → local[3]",
     )
 

@@ -337,9 +337,9 @@ def test_an_address_that_is_none_is_refused(tmp_path, servers):
 def test_a_refused_address_says_how_it_is_written(tmp_path, servers, right):
     with pytest.raises(ConfigError) as refused:
         loaded(tmp_path, TWO.replace("a:9092", servers))
-    told = str(refused.value)
-    assert f"is not an address: write {right}" in told
-    assert told.count("write ") == 1, "one remedy, and not another one behind it"
+    output = str(refused.value)
+    assert f"is not an address: write {right}" in output
+    assert output.count("write ") == 1, "one proposal, and not another one behind it"
 
 
 @pytest.mark.parametrize("port", ["0", "65536", "99999"])

@@ -123,8 +123,10 @@ def copied():
             kept = []
             for each in topic.partitions:
                 kept.append(each)
-                if (told := list(LIES)[each.partition_index]) is not None and not each.error_code:
-                    told(each, kept)
+                if (
+                    reported := list(LIES)[each.partition_index]
+                ) is not None and not each.error_code:
+                    reported(each, kept)
             topic.partitions = kept
         return honest
 

@@ -213,7 +213,7 @@ def test_a_partition_that_is_not_copied_is_tried_again_with_every_epoch(pair):
     assert (pair.copied(), pair.copied(THERE)) == ([b"a"], [b"refused"])
 
 
-class TestDoors:
+class TestProcessesOfOneMachine:
     """The unit's epochs are given to one process, then to another one of the same machine."""
 
     def test_the_process_that_copies_goes_on_for_the_other(self, pair):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from replication.errors import ClusterRejected, ClusterUnavailable
-from replication.mm2.checkpoints import GroupPosition, Memory, Recorder
+from replication.mm2.checkpoints import CheckpointMemory, CheckpointPosition, Recorder
 from replication.mm2.compacted_topic import CompactedTopic
 from replication.mm2.wire import Checkpoint
 from replication.model import TopicPartition
@@ -15,8 +15,8 @@ COPY = TopicPartition("A.orders", 0)
 
 def stand(
     upstream: int, downstream: int | None, group: str = "g", metadata: str = ""
-) -> GroupPosition:
-    return GroupPosition(group, COPY, upstream, downstream, metadata)
+) -> CheckpointPosition:
+    return CheckpointPosition(group, COPY, upstream, downstream, metadata)
 
 
 def offsets(found) -> list[tuple[int, int]]:
@@ -43,7 +43,7 @@ def recorder(cluster, positions) -> Recorder:
 
 
 def test_ct_02_group_partition_offsets_and_metadata_are_in_the_record():
-    (made,) = Memory().news([stand(10, 7, "billing", "host-1")])
+    (made,) = CheckpointMemory().news([stand(10, 7, "billing", "host-1")])
     assert made == Checkpoint("billing", "A.orders", 0, 10, 7, "host-1")
 
 
@@ -56,11 +56,11 @@ def test_ct_02_group_partition_offsets_and_metadata_are_in_the_record():
     ],
 )
 def test_ct_05_ct_06_without_an_offset_on_both_sides_there_is_no_checkpoint(none):
-    assert Memory().news([none]) == []
+    assert CheckpointMemory().news([none]) == []
 
 
 def test_ct_07_a_checkpoint_goes_back_only_when_the_group_did():
-    memory = Memory()
+    memory = CheckpointMemory()
     assert offsets(memory.news([stand(400, 400)])) == [(400, 400)]
     assert memory.news([stand(400, 400)]) == []
     assert memory.news([stand(400, 375)]) == []
@@ -70,7 +70,7 @@ def test_ct_07_a_checkpoint_goes_back_only_when_the_group_did():
 
 def test_ct_08_a_restart_goes_on_from_the_checkpoints_that_are_there():
     before = Checkpoint("g", "A.orders", 0, 250, 201)
-    memory = Memory()
+    memory = CheckpointMemory()
     memory.load([(before.key(), before.value())])
     assert memory.news([stand(250, 176)]) == []
     assert memory.news([stand(370, 176)]) == []

@@ -45,25 +45,25 @@ def test_hb_10_a_beat_is_one_record_that_names_both_clusters():
 
 def test_the_topic_is_made_once_and_asked_for_until_that_worked():
     cluster = Cluster()
-    pulse = HeartbeatPair("A", "B", CompactedTopic("heartbeats", 1, lambda: cluster))
+    pair = HeartbeatPair("A", "B", CompactedTopic("heartbeats", 1, lambda: cluster))
     cluster.down = True
     with pytest.raises(ClusterUnavailable):
-        pulse.beat()
+        pair.beat()
     cluster.down = False
-    pulse.beat()
-    pulse.beat()
+    pair.beat()
+    pair.beat()
     assert (len(cluster.made), len(cluster.written)) == (1, 2)
 
 
 def test_after_a_failure_the_topic_is_looked_for_anew():
     cluster = Cluster()
-    pulse = HeartbeatPair("A", "B", CompactedTopic("heartbeats", 1, lambda: cluster))
-    pulse.beat()
+    pair = HeartbeatPair("A", "B", CompactedTopic("heartbeats", 1, lambda: cluster))
+    pair.beat()
     cluster.down = True
     with pytest.raises(ClusterUnavailable):
-        pulse.beat()
+        pair.beat()
     cluster.down = False
-    pulse.beat()
+    pair.beat()
     assert len(cluster.made) == 2
 
 

@@ -48,8 +48,8 @@ def test_all_that_a_new_producer_copied_before_its_next_anchor_makes_a_pair():
     ],
 )
 def test_a_pair_is_a_record_and_its_copy_or_there_is_none(before, now, pair):
-    wanted = None if pair is None else OffsetSync("orders", 0, *pair)
-    assert pair_of(before, now) == wanted
+    expected = None if pair is None else OffsetSync("orders", 0, *pair)
+    assert pair_of(before, now) == expected
 
 
 class Cluster:

@@ -6,7 +6,7 @@ import pytest
 
 from replication.mm2.proof import furthest
 from replication.mm2.takeover import (
-    Begin,
+    BeginNew,
     EndOffsets,
     TakeOver,
     Unproven,
@@ -59,7 +59,7 @@ def test_without_a_stored_position_the_content_alone_says_it():
 
 def test_what_was_never_copied_begins_like_a_new_partition():
     step = decided(None, (), range(20), ends(target=(0, 0)))
-    assert isinstance(step, Begin)
+    assert isinstance(step, BeginNew)
     assert "no record was copied yet" in explain(step)
 
 
@@ -77,7 +77,7 @@ def test_what_retention_took_at_the_source_is_gone_and_the_rest_comes_after_it()
 
 def test_an_empty_partition_begins_whatever_others_wrote_to_its_copy():
     step = decided(None, (77, 78), (), ends(source=(0, 0)))
-    assert isinstance(step, Begin)
+    assert isinstance(step, BeginNew)
 
 
 def test_offsets_without_records_before_the_stored_position_are_no_doubt():

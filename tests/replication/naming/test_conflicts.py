@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replication.naming.conflicts import (
-    Kind,
+    ConflictKind,
     Named,
     TargetNames,
     find_conflicts,
@@ -35,13 +35,13 @@ def test_names_that_do_not_meet_need_no_word():
 
 def test_bl_039_same_topics_that_keep_their_name_merge_and_it_is_reported():
     (merge,) = find_conflicts([kept("A->C"), kept("B->C")], NOTHING)
-    assert (merge.kind, merge.refused) == (Kind.MERGE, ())
+    assert (merge.kind, merge.refused) == (ConflictKind.MERGE, ())
     assert str(merge) == "orders: orders of A and orders of B merge into this topic"
 
 
 def test_one_rule_that_renames_same_topics_merges_them_on_purpose():
     pair = renamed("A->C", "orders-v1", "orders"), renamed("B->C", "orders-v1", "orders")
-    assert kinds(*pair) == [(Kind.MERGE, "orders")]
+    assert kinds(*pair) == [(ConflictKind.MERGE, "orders")]
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_names_that_meet_by_chance_are_refused_until_confirmed(other):
     (conflict,) = find_conflicts([one, other], NOTHING)
     assert conflict.reason.endswith("if that is intended, set topics.merge = orders")
     confirmed = one._replace(merges=True), other._replace(merges=True)
-    assert kinds(*confirmed) == [(Kind.MERGE, "orders")]
+    assert kinds(*confirmed) == [(ConflictKind.MERGE, "orders")]
     assert refused(one, other._replace(merges=True)) != []
 
 
@@ -70,7 +70,7 @@ def test_a_newcomer_does_not_stop_what_has_been_copied_for_long():
 
 def test_what_another_process_copies_into_a_topic_counts_too():
     target = TargetNames({"orders"}, {"orders"}, {"orders": {("A->C", "orders")}})
-    assert kinds(kept("B->C"), target=target) == [(Kind.MERGE, "orders")]
+    assert kinds(kept("B->C"), target=target) == [(ConflictKind.MERGE, "orders")]
     assert refused(renamed("B->C", "x", "orders"), target=target) == [("B->C", "x")]
 
 
@@ -95,7 +95,7 @@ def test_bl_035_a_name_that_brokers_refuse_stops_its_topic_alone(name, reason):
     named = renamed("A->C", "t", name), kept("A->C")
     (conflict,) = find_conflicts(named, NOTHING)
     assert (conflict.kind, refusals([conflict], "A->C")) == (
-        Kind.ILLEGAL,
+        ConflictKind.ILLEGAL,
         {"t": f"{name}: t of A: {reason}"},
     )
 
@@ -109,7 +109,7 @@ def test_the_longest_legal_name_is_legal():
     ["heartbeats", "__consumer_offsets", "isthmus-anchors.A.internal", "A.checkpoints.internal"],
 )
 def test_nothing_is_copied_into_topics_that_others_keep_for_themselves(name):
-    assert kinds(renamed("A->C", "t", name)) == [(Kind.RESERVED, name)]
+    assert kinds(renamed("A->C", "t", name)) == [(ConflictKind.RESERVED, name)]
 
 
 def test_bl_035_a_dot_beside_an_underscore_is_refused_as_brokers_do():
@@ -130,7 +130,7 @@ FILLED = TargetNames({"orders"}, {"orders"})
 
 
 def test_a_topic_with_records_of_others_is_not_mixed_into_before_somebody_says_so():
-    assert kinds(kept("A->C"), target=FILLED) == [(Kind.TAKEN, "orders")]
+    assert kinds(kept("A->C"), target=FILLED) == [(ConflictKind.TAKEN, "orders")]
     assert kinds(kept("A->C", may_join=True), target=FILLED) == []
 
 

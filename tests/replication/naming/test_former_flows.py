@@ -15,13 +15,13 @@ COPIED = Anchor("A->B", "orders", 0, "A.orders", 100, 100, source_topic_id="id-1
 THEIRS = {"orders": "id-1", "clicks": "id-2"}
 
 
-def told(*anchors: Anchor, known=("X->B",), theirs=THEIRS) -> list[str]:
+def reported(*anchors: Anchor, known=("X->B",), theirs=THEIRS) -> list[str]:
     selector = TopicSelector.for_flow(a_flow("X"), ("X", "B"))
     return list(former_flows("X->B", selector, theirs, anchors, known))
 
 
 def test_the_same_topic_under_a_former_alias_is_told_with_both_names():
-    (warning,) = told(COPIED, replace(COPIED, partition=1))
+    (warning,) = reported(COPIED, replace(COPIED, partition=1))
     assert warning == (
         "X->B has no position, although A->B, which is not in this file, copied the same topics "
         "(orders as A.orders): X->B copies them once more, as a new flow does (orders as "
@@ -41,12 +41,12 @@ def test_the_same_topic_under_a_former_alias_is_told_with_both_names():
     ],
 )
 def test_nothing_is_told_about_other_copies(anchor, known):
-    assert told(anchor, known=known) == []
+    assert reported(anchor, known=known) == []
 
 
 def test_topics_without_ids_are_not_taken_for_the_same():
     theirs = {"orders": ""}
-    assert told(replace(COPIED, source_topic_id=""), theirs=theirs) == []
+    assert reported(replace(COPIED, source_topic_id=""), theirs=theirs) == []
 
 
 def test_a_backfill_copies_the_topics_of_its_stream_on_purpose():

@@ -3,12 +3,12 @@
 import pytest
 from support.settings.configs import a_flow
 
-from replication.naming.internal_topics import InternalTopics
+from replication.naming.internal_topics import InternalTopicNames
 from replication.naming.policy import IdentityPolicy, PrefixPolicy, policy_for
 from replication.settings.naming_settings import Naming
 
-UNDERSCORES = InternalTopics(internal_separator="__")
-DOTS = InternalTopics()
+UNDERSCORES = InternalTopicNames(internal_separator="__")
+DOTS = InternalTopicNames()
 
 
 @pytest.mark.parametrize(

@@ -140,14 +140,14 @@ def test_a_decision_is_withdrawn_when_it_is_carried_out_or_the_name_came_back():
 
 
 def test_each_change_is_told_with_both_names():
-    told = {each: describe("orders", MOVED._replace(choice=each)) for each in ("", "continue",
+    reported = {each: describe("orders", MOVED._replace(choice=each)) for each in ("", "continue",
             "reseed", "keep")}  # fmt: skip
-    assert told == {
+    assert reported == {
         "": "orders was copied as A.orders, and the file now names it A-orders: it is not copied "
-        "until `isthmus resolve` chooses continue (go on as A-orders from here), reseed (copy all "
+        "until `isthmus resolve` chooses continue (copy new records as A-orders), reseed (copy all "
         "again as A-orders) or keep (copy on as A.orders)",
-        "continue": "orders was copied as A.orders and goes on as A-orders; A.orders keeps the "
-        "records so far",
+        "continue": "orders was copied as A.orders; new records are copied as A-orders, A.orders "
+        "keeps the former ones",
         "reseed": "orders was copied as A.orders; all of it is copied again as A-orders",
         "keep": "orders is copied on as A.orders, although the file names it A-orders",
     }

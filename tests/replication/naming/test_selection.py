@@ -1,6 +1,6 @@
 import pytest
 
-from replication.naming.selection import TopicSelector, Verdict, group_filter
+from replication.naming.selection import SelectionVerdict, TopicSelector, group_filter
 from replication.settings.flow_settings import Flow, FlowClients
 from replication.settings.naming_settings import Naming, Selection
 
@@ -37,7 +37,7 @@ def test_bl_021_a_business_topic_that_looks_internal_is_reported_to_be_copied():
 
 def test_bl_021_what_a_name_rule_keeps_back_is_listed_with_the_rule():
     (judged,) = selector().passed_over(["orders", "billing.internal"])
-    assert judged.verdict is Verdict.EXCLUDED
+    assert judged.verdict is SelectionVerdict.EXCLUDED
     assert judged.reason == (
         r"matched but not replicated: internal by name (excluded by '.*[\-\.]internal' of "
         "topics.exclude, a default)"
@@ -71,19 +71,19 @@ def test_an_exclusion_of_the_operators_own_is_named():
 )
 def test_own_topics_of_brokers_and_replicators_are_never_copied(topic):
     judged = selector(exclude=()).judge(topic)
-    assert judged.verdict is Verdict.INTERNAL
+    assert judged.verdict is SelectionVerdict.INTERNAL
 
 
 def test_bl_034_a_topic_that_looks_as_if_it_came_from_the_target_is_listed():
     (judged,) = selector().passed_over(["sales", "B.sales"])
     assert (judged.verdict, judged.reason) == (
-        Verdict.CYCLE,
+        SelectionVerdict.CYCLE,
         "comes from B: copying it would create a replication cycle",
     )
 
 
 def test_bl_027_a_topic_that_has_been_on_the_source_before_is_not_copied_again():
-    assert selector().judge("A.t1").verdict is Verdict.CYCLE
+    assert selector().judge("A.t1").verdict is SelectionVerdict.CYCLE
     assert selector().selected(["A.t1", "C.t1", "t1"]) == ("C.t1", "t1")
 
 

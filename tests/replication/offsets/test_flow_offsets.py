@@ -442,8 +442,8 @@ def test_many_partitions_are_read_some_at_a_time_and_all_are_answered():
         copy.write(2)
         copy.target.add([4, 5], OURS)
         pair.add(copy)
-    wanted = {TopicPartition(TOPIC, each): [4] for each in range(40)}
-    assert pair.answers(wanted) == {each: {4: Answer(5)} for each in wanted}
+    required = {TopicPartition(TOPIC, each): [4] for each in range(40)}
+    assert pair.answers(required) == {each: {4: Answer(5)} for each in required}
     assert 1 < max(pair.source.most_fetches, pair.target.most_fetches) <= 16
 
 

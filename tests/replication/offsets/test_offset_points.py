@@ -76,8 +76,8 @@ def test_nothing_is_noted_before_a_position_is_known():
 @given(st.integers(0, 5000), st.floats(0, 1))
 def test_kept_points_lie_as_close_as_their_age_asks(newest, share):
     kept = sorted({slot(number): number for number in range(newest + 1)}.values())
-    wanted = int(newest * share)
-    before = max(each for each in kept if each <= wanted)
-    assert wanted - before <= 1 + (newest - wanted) * 2 / WIDTH
+    expected = int(newest * share)
+    before = max(each for each in kept if each <= expected)
+    assert expected - before <= 1 + (newest - expected) * 2 / WIDTH
     assert kept[0] == 0
     assert len(kept) <= 1 + WIDTH * (newest.bit_length() + 1)

@@ -11,12 +11,12 @@ from support.fakes.plan_clusters import Stage, flow
 from replication.client.acl_values import Acl, Resource
 from replication.errors import ClusterRejected
 from replication.planning.acl_sync import Grant, Revoke, Skip, translate
-from replication.planning.planner import Part
+from replication.planning.planner import PlanPart
 from replication.settings.naming_settings import Naming, Selection
 from replication.settings.topic_settings import AclSync
 from replication.state import AppliedAcls, parse
 
-ONLY = {Part.ACLS}
+ONLY = {PlanPart.ACLS}
 
 
 def acl(

@@ -7,7 +7,7 @@ from support.fakes.memory_admin import MemoryCluster
 from support.fakes.plan_clusters import Stage, flow, one_topic
 
 from replication.client.admin import ConfigValue, SetBy
-from replication.planning.topics import AlterConfigs, CreateTopic, Keep
+from replication.planning.topic_plan import AlterConfigs, CreateTopic, Keep
 from replication.settings.naming_settings import Naming
 from replication.settings.topic_settings import ConfigSync, TopicCreation
 from replication.state import parse

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replication.planning.merged_configs import Conflict, merge_configs
+from replication.planning.merged_configs import ConfigConflict, merge_configs
 
 A, B, C = "a", "b", "c"
 AGREED = {A: {"retention.ms": "1"}, B: {"retention.ms": "1"}}
@@ -33,7 +33,7 @@ def test_the_strategy_decides_where_sources_differ(sources, strategy, value):
 
 def test_each_difference_is_named_with_its_outcome():
     merged = merge_configs(TWO_TO_ONE, "MAJORITY")
-    assert merged.conflicts == (Conflict("retention.ms", {A: "9", B: "1", C: "1"}, "1"),)
+    assert merged.conflicts == (ConfigConflict("retention.ms", {A: "9", B: "1", C: "1"}, "1"),)
     assert str(merged.conflicts[0]) == "retention.ms differs (a: 9, b: 1, c: 1): 1 holds"
     (lacking,) = merge_configs(ONE_LACKS_IT, "INTERSECTION").conflicts
     assert str(lacking) == "retention.ms differs (a: 9, b: not set): the target's default holds"

@@ -13,11 +13,11 @@ from support.settings.configs import a_flow
 
 from replication.client.acl_values import Acl, Resource
 from replication.model import Mode
-from replication.naming.conflicts import Kind
+from replication.naming.conflicts import ConflictKind
 from replication.planning.explain import as_data
 from replication.planning.overview import overview
-from replication.planning.planner import Part
-from replication.planning.topics import CreateTopic, Keep, Refuse
+from replication.planning.planner import PlanPart
+from replication.planning.topic_plan import CreateTopic, Keep, Refuse
 from replication.settings.naming_settings import Naming
 from replication.settings.state_policies import Policies
 from replication.settings.topic_settings import ConfigSync, TopicCreation
@@ -48,11 +48,11 @@ def test_what_is_kept_of_flows_is_read_once_a_plan():
     stage.plan()
     kept = [status_topic("A"), status_topic("C")]
     assert [each for each in reads if each in kept] == kept
-    stage.plan(parts={Part.TOPICS})
+    stage.plan(parts={PlanPart.TOPICS})
     assert [each for each in reads if each in kept] == kept * 2
 
 
-@pytest.mark.parametrize("parts", [{Part.TOPICS}, {Part.CONFIGS}, {Part.ACLS}])
+@pytest.mark.parametrize("parts", [{PlanPart.TOPICS}, {PlanPart.CONFIGS}, {PlanPart.ACLS}])
 def test_bl_223_nothing_is_planned_from_a_source_that_is_another_cluster(parts):
     stage = Stage(flow(), A=MemoryCluster({"orders": 1}), B=MemoryCluster({"clicks": 1}))
     ids = [stage.clusters[each].cluster_id() for each in "AB"]
@@ -188,8 +188,8 @@ def test_a_caller_gets_only_the_part_that_it_asks_for():
         A=MemoryCluster({"a": 1, "b": 1}, {"a": {"retention.ms": "1"}}),
         B=MemoryCluster({"A.a": 1}),
     )
-    assert [each.topic for each in stage.plan(parts={Part.CONFIGS}).actions] == ["A.a"]
-    assert [each.topic for each in stage.plan(parts={Part.TOPICS}).actions] == ["A.b"]
+    assert [each.topic for each in stage.plan(parts={PlanPart.CONFIGS}).actions] == ["A.a"]
+    assert [each.topic for each in stage.plan(parts={PlanPart.TOPICS}).actions] == ["A.b"]
 
 
 def test_the_overview_shows_names_partitions_modes_and_what_matched_nothing():
@@ -265,8 +265,8 @@ def test_names_that_meet_stop_their_topics_and_nothing_else():
         (CreateTopic, "a.b"),
     ]
     assert [(each.kind, each.target) for each in found.conflicts] == [
-        (Kind.METRICS, "a_b"),
-        (Kind.TAKEN, "orders"),
+        (ConflictKind.METRICS, "a_b"),
+        (ConflictKind.TAKEN, "orders"),
     ]
 
 
@@ -325,12 +325,12 @@ def test_an_operators_decision_is_in_the_plan_before_a_driver_follows_it():
     decision = NameDecision("A->B", "orders", "A.orders", "A-orders", "continue")
     stage.clients.records.write(status_topic("A"), decision)
     kept, _, created = stage.lines()
-    assert kept.startswith("leave A.orders unchanged: orders was copied as A.orders and goes on")
+    assert kept.startswith("leave A.orders unchanged: orders was copied as A.orders; new records")
     assert created.startswith("create A-orders: 2 partitions")
 
 
 def test_a_changed_name_is_no_action_of_a_plan_for_configs_alone():
-    assert renamed().lines(parts={Part.CONFIGS}) == []
+    assert renamed().lines(parts={PlanPart.CONFIGS}) == []
 
 
 def test_a_flow_under_another_alias_is_told_in_its_plan():

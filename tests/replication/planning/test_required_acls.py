@@ -18,7 +18,7 @@ from replication.settings.naming_settings import (
     Selection,
 )
 from replication.settings.topic_settings import AclSync, ConfigSync, TopicCreation
-from replication.settings.transform_settings import DEAD_LETTER, TopicTransform, Written
+from replication.settings.transform_settings import DEAD_LETTER, SettingText, TopicTransform
 
 if TYPE_CHECKING:
     from replication.settings.flow_settings import Flow
@@ -76,7 +76,7 @@ def test_what_is_switched_off_needs_no_right():
 
 
 def test_dead_letters_of_a_transform_need_their_topic():
-    where = Written("true", "f:1: k")
+    where = SettingText("true", "f:1: k")
     letters = TopicTransform("orders", where=where, on_error=DEAD_LETTER)
     topic = "B: topic isthmus-dead-letters.A.internal"
     assert required(transforms=(letters,))[topic] == STATE

@@ -13,8 +13,8 @@ from support.records.record_batches import a_batch
 
 from replication.provenance.origins import (
     LOCAL_ORIGIN,
+    ForwardingRule,
     Origins,
-    Rule,
     carried_over,
     forwarding_id,
     rule_of,
@@ -163,10 +163,10 @@ def test_with_prefixes_and_by_request_all_is_copied():
 
 @given(st.sets(st.from_regex(r"[\w.-]+", fullmatch=True)))
 def test_a_rule_is_reported_as_text_and_back(aliases):
-    assert rule_of(rule_text(aliases), "id") == Rule("id", frozenset(aliases))
+    assert rule_of(rule_text(aliases), "id") == ForwardingRule("id", frozenset(aliases))
     assert rule_of("", "id") is None
     whole = with_whole_before(rule_text(aliases), 1200)
-    assert rule_of(whole, "id") == Rule("id", frozenset(aliases), whole_before=1200)
+    assert rule_of(whole, "id") == ForwardingRule("id", frozenset(aliases), whole_before=1200)
     assert carried_over(rule_text({"C"}), whole) == with_whole_before(rule_text({"C"}), 1200)
     assert carried_over(rule_text({"C"}), rule_text(aliases)) == rule_text({"C"})
     assert carried_over("", whole) == ""
@@ -180,7 +180,7 @@ def test_below_an_offset_copies_come_home_to_fill_a_topic_anew_and_go_nowhere_fr
     assert [origins.path_of(5, at, rule) for at in (9, 10)] == [("a",), None]
     assert [origins.path_of(6, at, rule) for at in (9, 10)] == [LOCAL_ORIGIN, LOCAL_ORIGIN]
     home.learn([ProducerEntry(8, "B->A", "a", "x", via=("a", "b"), origin_alias="A")])
-    assert home.path_of(8, 0, Rule("b")) is None
+    assert home.path_of(8, 0, ForwardingRule("b")) is None
 
 
 def test_what_is_in_no_entry_was_local_once_the_registry_was_read():
@@ -189,16 +189,16 @@ def test_what_is_in_no_entry_was_local_once_the_registry_was_read():
     origins.learn([ProducerEntry(5, "B->A", "b", "isthmus.B->A.0")])
     origins.note_looked_up([5, 6])
     assert origins.unknown([5, 6, 7]) == {7}
-    assert origins.path_of(6, 0, Rule("b")) == LOCAL_ORIGIN
-    assert origins.path_of(-1, 0, Rule("b")) == LOCAL_ORIGIN
-    assert origins.path_of(5, 0, Rule("b")) is None
-    assert origins.path_of(5, 0, Rule("c")) == ("b",)
+    assert origins.path_of(6, 0, ForwardingRule("b")) == LOCAL_ORIGIN
+    assert origins.path_of(-1, 0, ForwardingRule("b")) == LOCAL_ORIGIN
+    assert origins.path_of(5, 0, ForwardingRule("b")) is None
+    assert origins.path_of(5, 0, ForwardingRule("c")) == ("b",)
 
 
 def test_an_entry_of_an_older_release_says_its_origin_and_its_alias():
     entry = ProducerEntry(5, "B->A", "b", "isthmus.B->A.0")
-    assert Rule("c", frozenset("B")).path_of(entry, 0) is None
-    assert Rule("c", frozenset("A")).path_of(entry, 0) == ("b",)
+    assert ForwardingRule("c", frozenset("B")).path_of(entry, 0) is None
+    assert ForwardingRule("c", frozenset("A")).path_of(entry, 0) == ("b",)
 
 
 def test_what_many_short_lived_producers_wrote_does_not_fill_the_memory(monkeypatch):

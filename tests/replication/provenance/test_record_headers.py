@@ -9,20 +9,20 @@ from support.records.record_batches import GZIP, a_batch
 
 from replication.errors import CorruptBatch
 from replication.model import TopicPartition
-from replication.provenance.origins import Rule
+from replication.provenance.origins import ForwardingRule
 from replication.provenance.record_headers import ORIGIN, OriginHeaders, RecordOrigin, origin_of
 from replication.records.batch import walk
-from replication.records.codec import Record, decode, headers_of, plain_record, reshape
+from replication.records.codec import BatchRecord, decode, headers_of, plain_record, reshape
 
 HERE = TopicPartition("orders", 3)
 STAMP = OriginHeaders(HERE, stamp=RecordOrigin("id-of-A", "A"))
 
 
-def a_record(*headers: tuple[str, bytes]) -> Record:
+def a_record(*headers: tuple[str, bytes]) -> BatchRecord:
     return plain_record(1000, b"k", b"v", headers)
 
 
-def left(rule: Rule, *headers: tuple[str, bytes]) -> bool:
+def left(rule: ForwardingRule, *headers: tuple[str, bytes]) -> bool:
     return OriginHeaders(HERE, rule)(a_record(*headers)) is None
 
 
@@ -44,18 +44,18 @@ def test_a_record_is_stamped_once_and_keeps_what_it_has():
 
 def test_what_was_born_on_the_target_or_comes_to_it_otherwise_is_left_out():
     stamped = headers_of(STAMP(a_record()))
-    assert left(Rule("id-of-A"), *stamped)
-    assert left(Rule("id-of-C", frozenset({"A"})), *stamped)
-    assert not left(Rule("id-of-C"), *stamped)
-    assert not left(Rule("id-of-A"))
-    assert not left(Rule("id-of-A"), ("anything", b"id-of-A"))
+    assert left(ForwardingRule("id-of-A"), *stamped)
+    assert left(ForwardingRule("id-of-C", frozenset({"A"})), *stamped)
+    assert not left(ForwardingRule("id-of-C"), *stamped)
+    assert not left(ForwardingRule("id-of-A"))
+    assert not left(ForwardingRule("id-of-A"), ("anything", b"id-of-A"))
 
 
 def test_headers_of_other_tools_are_understood():
     migrator = ("redpanda-migrator-provenance", b"id-of-A")
-    assert left(Rule("id-of-A"), migrator)
-    assert not left(Rule("id-of-C"), migrator)
-    assert left(Rule("id-of-C"), ("__mskmr", b"whatever"))
+    assert left(ForwardingRule("id-of-A"), migrator)
+    assert not left(ForwardingRule("id-of-C"), migrator)
+    assert left(ForwardingRule("id-of-C"), ("__mskmr", b"whatever"))
 
 
 @given(st.integers(0, 6), st.integers(0, 4))
@@ -65,7 +65,7 @@ def test_only_records_that_are_copied_count_as_copied_before(start, skip):
     (batch,) = walk(memoryview(a_batch(0, values, codec=GZIP)))
     odd = [each for each in range(start, 6) if each % 2]
 
-    def leave_out_even(record: Record) -> Record | None:
+    def leave_out_even(record: BatchRecord) -> BatchRecord | None:
         return record if record.offset % 2 else None
 
     rest = reshape(
@@ -79,4 +79,4 @@ def test_only_records_that_are_copied_count_as_copied_before(start, skip):
 
 def test_headers_that_are_cut_off_are_damage():
     with pytest.raises(CorruptBatch, match="headers"):
-        headers_of(Record(0, 0, a_record(("name", b"content")).rest[:-3]))
+        headers_of(BatchRecord(0, 0, a_record(("name", b"content")).rest[:-3]))

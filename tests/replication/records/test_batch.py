@@ -94,16 +94,18 @@ def test_invariant_a_a_restamped_batch_is_an_idempotent_append_of_the_same_recor
 @given(values, st.sampled_from([PLAIN, GZIP]), st.integers(0, 6), st.integers(0, 6))
 def test_cutting_a_batch_keeps_the_rest_as_it_was(content, codec, start, skip):
     (batch,) = walk(memoryview(a_batch(0, content, codec=codec)))
-    wanted = decode(batch)[start:][skip:]
+    expected = decode(batch)[start:][skip:]
     cut = reshape(batch, within=range(start, 1 << 62), skip=skip, where="t-0")
     assert cut.skipped == min(skip, max(0, len(content) - start))
     if cut.batch is None:
-        assert wanted == []
+        assert expected == []
         return
     (left,) = walk(memoryview(cut.batch))
-    assert (left.count, cut.offsets) == (len(wanted), tuple(each.offset for each in wanted))
+    assert (left.count, cut.offsets) == (len(expected), tuple(each.offset for each in expected))
     assert left.attributes == batch.attributes
-    assert [(e.timestamp, e.rest) for e in decode(left)] == [(e.timestamp, e.rest) for e in wanted]
+    assert [(e.timestamp, e.rest) for e in decode(left)] == [
+        (e.timestamp, e.rest) for e in expected
+    ]
 
 
 @pytest.mark.parametrize(

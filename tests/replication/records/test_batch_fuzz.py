@@ -20,7 +20,14 @@ from support.records.record_batches import a_batch
 from replication.errors import CorruptBatch
 from replication.model import TopicPartition
 from replication.records.batch import HEADER_SIZE, Batch, walk
-from replication.records.codec import Record, decode, encode, key_and_value, plain_record, reshape
+from replication.records.codec import (
+    BatchRecord,
+    decode,
+    encode,
+    key_and_value,
+    plain_record,
+    reshape,
+)
 from replication.records.compression import compress, decompress
 
 WHERE = TopicPartition("orders", 3)
@@ -100,7 +107,7 @@ def test_a_flipped_byte_is_noticed_wherever_the_checksum_covers_it(log, number, 
     assert str(caught.value).startswith(f"reading {WHERE} at offset 100: ")
 
 
-def taken(batch: bytes) -> list[Record] | None:
+def taken(batch: bytes) -> list[BatchRecord] | None:
     """Walk and decode; None where an error says that it is damaged."""
     with naming_the_place():
         return [record for each in walk(memoryview(batch), WHERE) for record in decode(each, WHERE)]
@@ -138,7 +145,7 @@ def test_bytes_that_are_no_batches_at_all_are_reported_to_be_so(noise):
 @given(st.binary(max_size=40))
 def test_a_state_record_of_noise_is_an_error_or_a_key_and_a_value(noise):
     try:
-        parts = key_and_value(Record(0, 0, noise))
+        parts = key_and_value(BatchRecord(0, 0, noise))
     except CorruptBatch:
         return
     assert all(part is None or part in noise for part in parts)

@@ -105,12 +105,12 @@ def test_coalescing_keeps_content_order_and_codec(parts, codec):
 def test_reshaping_leaves_what_comes_after_the_start_and_the_skipped(records, ahead, skip, base):
     batch = the(built(records, GZIP, base))
     cut = reshape(batch, within=range(base + ahead, 1 << 62), skip=skip, where="t-0")
-    wanted = records[ahead:][skip:]
-    assert len(cut.offsets) == len(wanted)
+    expected = records[ahead:][skip:]
+    assert len(cut.offsets) == len(expected)
     assert cut.skipped == min(skip, len(records[ahead:]))
-    if wanted:
+    if expected:
         assert cut.offsets[0] == base + ahead + skip
-        assert read(cut.batch) == wanted
+        assert read(cut.batch) == expected
     else:
         assert (cut.batch, cut.offsets) == (None, ())
 

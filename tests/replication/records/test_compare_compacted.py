@@ -7,10 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replication.records.compare_compacted import Compacted, compare_compacted
-from replication.records.comparison_result import Apart, Comparison, Example, Kind, Known
+from replication.records.comparison_result import (
+    Comparison,
+    DifferenceKind,
+    Example,
+    NoCounterpart,
+    PartitionFacts,
+)
 from replication.records.keyed_log import Keyed
 
-BOTH = Compacted()
+BOTH, NOTHING = Compacted(), PartitionFacts()
 
 
 def stream(text: str) -> list[Keyed]:
@@ -19,45 +25,57 @@ def stream(text: str) -> list[Keyed]:
     return [Keyed(at, hash(w[0]), hash(w), w.endswith("-")) for at, w in words if w != "."]
 
 
-def judged(source: str, target: str, known: Known = Known(), which: Compacted = BOTH):  # noqa: B008 - frozen
+def judged(source: str, target: str, known: PartitionFacts = NOTHING, which: Compacted = BOTH):
     return compare_compacted(stream(source), stream(target), known, which)
 
 
-def counts(comparison: Comparison) -> dict[Kind, int]:
-    return {kind: comparison.count(kind) for kind in Kind if comparison.count(kind)}
+def counts(comparison: Comparison) -> dict[DifferenceKind, int]:
+    return {kind: comparison.count(kind) for kind in DifferenceKind if comparison.count(kind)}
 
 
-def apart(comparison: Comparison) -> dict[Apart, int]:
-    return {why: count for why, count in comparison.apart.items() if count}
+def no_counterpart(comparison: Comparison) -> dict[NoCounterpart, int]:
+    return {why: count for why, count in comparison.no_counterpart.items() if count}
 
 
 @pytest.mark.parametrize(
-    ("source", "target", "told"),
+    ("source", "target", "reported"),
     [
         pytest.param("a1 b1 a2", "a1 b1 a2", {}, id="equal"),
-        pytest.param("a1 b1 a2", "b1 a2", {Apart.COMPACTED_ON_TARGET: 1}, id="target compacted"),
-        pytest.param(". b1 a2", "a1 b1 a2", {Apart.COMPACTED_ON_SOURCE: 1}, id="source compacted"),
-        pytest.param("a1 b1 a-", "b1", {Apart.COMPACTED_ON_TARGET: 2}, id="tombstone gone there"),
-        pytest.param(". b1", "a1 b1 a-", {Apart.COMPACTED_ON_SOURCE: 2}, id="tombstone gone here"),
+        pytest.param(
+            "a1 b1 a2", "b1 a2", {NoCounterpart.COMPACTED_ON_TARGET: 1}, id="target compacted"
+        ),
+        pytest.param(
+            ". b1 a2", "a1 b1 a2", {NoCounterpart.COMPACTED_ON_SOURCE: 1}, id="source compacted"
+        ),
+        pytest.param(
+            "a1 b1 a-", "b1", {NoCounterpart.COMPACTED_ON_TARGET: 2}, id="tombstone gone there"
+        ),
+        pytest.param(
+            ". b1", "a1 b1 a-", {NoCounterpart.COMPACTED_ON_SOURCE: 2}, id="tombstone gone here"
+        ),
     ],
 )
-def test_what_a_later_record_replaced_is_told_apart(source, target, told):
+def test_what_a_later_record_replaced_is_told_apart(source, target, reported):
     result = judged(source, target)
-    assert (counts(result), apart(result)) == ({}, told)
+    assert (counts(result), no_counterpart(result)) == ({}, reported)
 
 
 @pytest.mark.parametrize(
     ("source", "target", "finding"),
     [
-        pytest.param("a1 b1 a2", "a1 b1", {Kind.LOST: 1}, id="the last record of a key is lost"),
-        pytest.param("a1 b1", "a1", {Kind.LOST: 1}, id="a key is lost"),
-        pytest.param("a1 b1", "a1 bX", {Kind.DIFFERENT: 1}, id="the last record is another"),
-        pytest.param("a1 b1 c1", "b1 a1 c1", {Kind.OUT_OF_ORDER: 1}, id="order"),
-        pytest.param("a1 b1", "a1 a1 b1", {Kind.REPEATED: 1}, id="repeated"),
+        pytest.param(
+            "a1 b1 a2", "a1 b1", {DifferenceKind.LOST: 1}, id="the last record of a key is lost"
+        ),
+        pytest.param("a1 b1", "a1", {DifferenceKind.LOST: 1}, id="a key is lost"),
+        pytest.param(
+            "a1 b1", "a1 bX", {DifferenceKind.DIFFERENT: 1}, id="the last record is another"
+        ),
+        pytest.param("a1 b1 c1", "b1 a1 c1", {DifferenceKind.OUT_OF_ORDER: 1}, id="order"),
+        pytest.param("a1 b1", "a1 a1 b1", {DifferenceKind.REPEATED: 1}, id="repeated"),
         pytest.param("a1 a1 b1", "a1 a1 b1", {}, id="as often as on the source"),
-        pytest.param("a1", "a1 aX", {Kind.EXTRA: 1}, id="another producer's last record"),
-        pytest.param("a1", "a1 X9", {Kind.EXTRA: 1}, id="another producer's key"),
-        pytest.param("a1 b-", "a1 b0", {Kind.DIFFERENT: 1}, id="a deleted key is back"),
+        pytest.param("a1", "a1 aX", {DifferenceKind.EXTRA: 1}, id="another producer's last record"),
+        pytest.param("a1", "a1 X9", {DifferenceKind.EXTRA: 1}, id="another producer's key"),
+        pytest.param("a1 b-", "a1 b0", {DifferenceKind.DIFFERENT: 1}, id="a deleted key is back"),
     ],
 )
 def test_the_last_record_of_each_key_and_the_order_must_be_the_same(source, target, finding):
@@ -65,42 +83,64 @@ def test_the_last_record_of_each_key_and_the_order_must_be_the_same(source, targ
 
 
 def test_a_side_that_is_not_compacted_must_hold_every_record():
-    assert counts(judged("a1 a2", "a2", which=Compacted(target=False))) == {Kind.LOST: 1}
-    assert counts(judged(". a2", "a1 a2", which=Compacted(source=False))) == {Kind.EXTRA: 1}
+    assert counts(judged("a1 a2", "a2", which=Compacted(target=False))) == {DifferenceKind.LOST: 1}
+    assert counts(judged(". a2", "a1 a2", which=Compacted(source=False))) == {
+        DifferenceKind.EXTRA: 1
+    }
 
 
 @pytest.mark.parametrize(
-    ("source", "target", "told", "finding"),
+    ("source", "target", "reported", "finding"),
     [
-        ("a1 b1 a2", "a1 b1", {Apart.IN_FLIGHT: 1}, {}),
-        (". b1 a2", "a1 b1", {Apart.IN_FLIGHT: 1, Apart.COMPACTED_ON_SOURCE: 1}, {}),
-        ("a1 a2 a3", ". a2", {Apart.IN_FLIGHT: 1, Apart.COMPACTED_ON_TARGET: 1}, {}),
-        ("a1 b1 a2", ". b1", {Apart.IN_FLIGHT: 1}, {Kind.LOST: 1}),
-        ("a1 a2 a3", "a1", {Apart.IN_FLIGHT: 1}, {Kind.LOST: 1}),
+        ("a1 b1 a2", "a1 b1", {NoCounterpart.IN_FLIGHT: 1}, {}),
+        (
+            ". b1 a2",
+            "a1 b1",
+            {NoCounterpart.IN_FLIGHT: 1, NoCounterpart.COMPACTED_ON_SOURCE: 1},
+            {},
+        ),
+        (
+            "a1 a2 a3",
+            ". a2",
+            {NoCounterpart.IN_FLIGHT: 1, NoCounterpart.COMPACTED_ON_TARGET: 1},
+            {},
+        ),
+        ("a1 b1 a2", ". b1", {NoCounterpart.IN_FLIGHT: 1}, {DifferenceKind.LOST: 1}),
+        ("a1 a2 a3", "a1", {NoCounterpart.IN_FLIGHT: 1}, {DifferenceKind.LOST: 1}),
     ],
 )
 def test_a_record_in_flight_may_have_replaced_what_the_target_still_has(
-    source, target, told, finding
+    source, target, reported, finding
 ):
-    result = judged(source, target, Known(copied=2, source_end=3))
-    assert (apart(result), counts(result)) == (told, finding)
+    result = judged(source, target, PartitionFacts(copied=2, source_end=3))
+    assert (no_counterpart(result), counts(result)) == (reported, finding)
 
 
 def test_an_equal_record_on_the_target_is_no_reason_why_the_last_copied_one_lacks():
     """b1 stands behind the first a1, so that one is there; the second was copied and lacks."""
-    result = judged("a1 b1 a1 a2", "a1 b1", Known(copied=3, source_end=4))
-    assert (apart(result), counts(result)) == ({Apart.IN_FLIGHT: 1}, {Kind.LOST: 1})
+    result = judged("a1 b1 a1 a2", "a1 b1", PartitionFacts(copied=3, source_end=4))
+    assert (no_counterpart(result), counts(result)) == (
+        {NoCounterpart.IN_FLIGHT: 1},
+        {DifferenceKind.LOST: 1},
+    )
 
 
 def test_retention_deletes_from_compacted_topics_too():
-    deleted = judged("a1 b1 c1", ". . c1", Known(target_deleted=2))
-    assert (counts(deleted), apart(deleted)) == ({}, {Apart.DELETED_ON_TARGET: 2})
-    deleted = judged(". b1", "a1 b1", Known(source_deleted=1))
-    assert (counts(deleted), apart(deleted)) == ({}, {Apart.DELETED_ON_SOURCE: 1})
-    assert counts(judged("a1 b1 c1", "a1 . c1", Known(target_deleted=2))) == {Kind.LOST: 1}
-    partly = judged("a1 b1 c1", ". b1", Known(target_deleted=1))
-    assert (counts(partly), apart(partly)) == ({Kind.LOST: 1}, {Apart.DELETED_ON_TARGET: 1})
-    assert apart(judged("a1 b1", "", Known(target_deleted=2))) == {Apart.DELETED_ON_TARGET: 2}
+    deleted = judged("a1 b1 c1", ". . c1", PartitionFacts(target_deleted=2))
+    assert (counts(deleted), no_counterpart(deleted)) == ({}, {NoCounterpart.DELETED_ON_TARGET: 2})
+    deleted = judged(". b1", "a1 b1", PartitionFacts(source_deleted=1))
+    assert (counts(deleted), no_counterpart(deleted)) == ({}, {NoCounterpart.DELETED_ON_SOURCE: 1})
+    assert counts(judged("a1 b1 c1", "a1 . c1", PartitionFacts(target_deleted=2))) == {
+        DifferenceKind.LOST: 1
+    }
+    partly = judged("a1 b1 c1", ". b1", PartitionFacts(target_deleted=1))
+    assert (counts(partly), no_counterpart(partly)) == (
+        {DifferenceKind.LOST: 1},
+        {NoCounterpart.DELETED_ON_TARGET: 1},
+    )
+    assert no_counterpart(judged("a1 b1", "", PartitionFacts(target_deleted=2))) == {
+        NoCounterpart.DELETED_ON_TARGET: 2
+    }
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.booleans()), max_size=40), st.data())
@@ -111,44 +151,60 @@ def test_whatever_the_cleaners_dropped_a_copy_is_equal(written, data):
         [each for each in log if each is last[each.key] or data.draw(st.booleans())]
         for _ in range(2)
     ]
-    result = compare_compacted(*sides, Known(), BOTH)
+    result = compare_compacted(*sides, PartitionFacts(), BOTH)
     assert result.is_clean()
-    assert result.source_records == result.equal + result.apart[Apart.COMPACTED_ON_TARGET]
-    assert result.target_records == result.equal + result.apart[Apart.COMPACTED_ON_SOURCE]
+    assert (
+        result.source_records
+        == result.equal + result.no_counterpart[NoCounterpart.COMPACTED_ON_TARGET]
+    )
+    assert (
+        result.target_records
+        == result.equal + result.no_counterpart[NoCounterpart.COMPACTED_ON_SOURCE]
+    )
 
 
-UNTIMED = Known(timed=False)
+UNTIMED = PartitionFacts(timed=False)
 
 
 @pytest.mark.parametrize(
-    ("source", "target", "told", "finding"),
+    ("source", "target", "reported", "finding"),
     [
         pytest.param("a1 b1 a1", "a1 b1 a1", {}, {}, id="the same value again"),
         pytest.param(
-            "a1 b1 a1", "b1 a1", {Apart.COMPACTED_ON_TARGET: 1}, {}, id="target compacted"
+            "a1 b1 a1", "b1 a1", {NoCounterpart.COMPACTED_ON_TARGET: 1}, {}, id="target compacted"
         ),
         pytest.param(
-            ". b1 a1", "a1 b1 a1", {Apart.COMPACTED_ON_SOURCE: 1}, {}, id="source compacted"
+            ". b1 a1", "a1 b1 a1", {NoCounterpart.COMPACTED_ON_SOURCE: 1}, {}, id="source compacted"
         ),
         pytest.param(
-            ". b1 a2", "a1 a1 b1 a2", {Apart.COMPACTED_ON_SOURCE: 2}, {}, id="all of them"
+            ". b1 a2", "a1 a1 b1 a2", {NoCounterpart.COMPACTED_ON_SOURCE: 2}, {}, id="all of them"
         ),
-        pytest.param("a1 b1 a1 c1", "a1 b1 c1 a1", {}, {Kind.OUT_OF_ORDER: 1}, id="order"),
-        pytest.param("a1 a2 a1", "a1 a2", {}, {Kind.LOST: 1}, id="the last record of the key"),
+        pytest.param(
+            "a1 b1 a1 c1", "a1 b1 c1 a1", {}, {DifferenceKind.OUT_OF_ORDER: 1}, id="order"
+        ),
+        pytest.param(
+            "a1 a2 a1", "a1 a2", {}, {DifferenceKind.LOST: 1}, id="the last record of the key"
+        ),
     ],
 )
-def test_equal_records_are_told_apart_by_their_places(source, target, told, finding):
+def test_equal_records_are_told_apart_by_their_places(source, target, reported, finding):
     result = judged(source, target, UNTIMED)
-    assert (apart(result), counts(result)) == (told, finding)
+    assert (no_counterpart(result), counts(result)) == (reported, finding)
 
 
 def test_an_equal_record_that_is_out_of_order_stands_for_one_of_the_source_and_none_is_lost():
-    known = Known()  # with timestamps, so that all that is equal is a copy
+    known = PartitionFacts()  # with timestamps, so that all that is equal is a copy
     result = judged("a1 b1 a1 c1", "a1 a1 b1 c1", known)
-    assert (counts(result), apart(result), result.equal) == ({Kind.OUT_OF_ORDER: 1}, {}, 4)
-    assert result.found[Kind.OUT_OF_ORDER].examples == [Example(2, 0)]
+    assert (counts(result), no_counterpart(result), result.equal) == (
+        {DifferenceKind.OUT_OF_ORDER: 1},
+        {},
+        4,
+    )
+    assert result.found[DifferenceKind.OUT_OF_ORDER].examples == [Example(2, 0)]
     result = judged("b1 a1 a1 c1", "a1 a1 c1 b1", known)
-    assert result.found[Kind.OUT_OF_ORDER].examples == [Example(3, 2)], "c1 alone is displaced"
+    assert result.found[DifferenceKind.OUT_OF_ORDER].examples == [Example(3, 2)], (
+        "c1 alone is displaced"
+    )
 
 
 def test_only_where_no_side_is_compacted_every_record_must_be_there():
@@ -162,20 +218,20 @@ def test_only_where_no_side_is_compacted_every_record_must_be_there():
 
 def test_a_side_that_is_not_compacted_must_hold_equal_records_as_often():
     one_side = judged("a1 b1 a1", "a1 b1", UNTIMED, Compacted(target=False))
-    assert counts(one_side) == {Kind.LOST: 1}
+    assert counts(one_side) == {DifferenceKind.LOST: 1}
     one_side = judged("a1 b1", "a1 b1 a1", UNTIMED, Compacted(source=False))
-    assert counts(one_side) == {Kind.REPEATED: 1}
+    assert counts(one_side) == {DifferenceKind.REPEATED: 1}
 
 
 def test_the_same_value_again_may_be_in_flight_or_deleted():
-    flying = judged("a1 b1 a1", "a1 b1", Known(copied=2, source_end=3, timed=False))
-    assert (apart(flying), counts(flying)) == ({Apart.IN_FLIGHT: 1}, {})
-    which, known = Compacted(source=False), Known(source_deleted=1, timed=False)
+    flying = judged("a1 b1 a1", "a1 b1", PartitionFacts(copied=2, source_end=3, timed=False))
+    assert (no_counterpart(flying), counts(flying)) == ({NoCounterpart.IN_FLIGHT: 1}, {})
+    which, known = Compacted(source=False), PartitionFacts(source_deleted=1, timed=False)
     deleted = judged(". b1 a1", "a1 b1 a1", known, which)
-    assert (apart(deleted), counts(deleted)) == ({Apart.DELETED_ON_SOURCE: 1}, {})
-    which, known = Compacted(target=False), Known(target_deleted=1, timed=False)
+    assert (no_counterpart(deleted), counts(deleted)) == ({NoCounterpart.DELETED_ON_SOURCE: 1}, {})
+    which, known = Compacted(target=False), PartitionFacts(target_deleted=1, timed=False)
     deleted = judged("a1 b1 a1", ". b1 a1", known, which)
-    assert (apart(deleted), counts(deleted)) == ({Apart.DELETED_ON_TARGET: 1}, {})
+    assert (no_counterpart(deleted), counts(deleted)) == ({NoCounterpart.DELETED_ON_TARGET: 1}, {})
 
 
 @given(
@@ -198,8 +254,8 @@ def test_whatever_was_cleaned_a_copy_with_equal_values_and_no_timestamps_is_equa
     here = cleaned(log, compacted=which.source)
     there = cleaned(log[:copied], compacted=which.target)
     anchor = data.draw(st.integers(0, copied))
-    result = compare_compacted(here, there, Known(anchor, len(log), timed=False), which)
+    result = compare_compacted(here, there, PartitionFacts(anchor, len(log), timed=False), which)
     assert counts(result) == {}
-    told = result.apart
-    assert result.source_records == result.equal + told[Apart.COMPACTED_ON_TARGET]
-    assert result.target_records == result.equal + told[Apart.COMPACTED_ON_SOURCE]
+    reported = result.no_counterpart
+    assert result.source_records == result.equal + reported[NoCounterpart.COMPACTED_ON_TARGET]
+    assert result.target_records == result.equal + reported[NoCounterpart.COMPACTED_ON_SOURCE]

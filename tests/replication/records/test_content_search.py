@@ -9,36 +9,36 @@ from hypothesis import strategies as st
 from support.records.record_batches import GZIP, a_batch
 
 from replication.records.batch import LOG_APPEND_TIME, restamp, walk
-from replication.records.codec import Record, decode, encode, plain_record
+from replication.records.codec import BatchRecord, decode, encode, plain_record
 from replication.records.content_search import SearchedBatch
 
 letters = st.lists(st.sampled_from("ab"), max_size=30)
 
 
-def records(text) -> list[Record]:
+def records(text) -> list[BatchRecord]:
     return [replace(plain_record(5, b"k", each.encode()), offset=n) for n, each in enumerate(text)]
 
 
 @given(letters.filter(bool), letters, st.integers(1, 5))
 def test_every_place_of_a_run_is_found_and_no_other(run, log, cut):
     (batch,) = walk(memoryview(encode(records(run))))
-    wanted = SearchedBatch(batch, "t")
+    expected = SearchedBatch(batch, "t")
     for begin in range(0, len(log), cut):
         part = log[begin : begin + cut]
-        wanted.add(records(part), range(begin, begin + len(part)))
+        expected.add(records(part), range(begin, begin + len(part)))
     size = len(run)
     places = [end for end in range(size, len(log) + 1) if log[end - size : end] == run]
-    assert wanted.found == [(end, end) for end in places]
-    assert wanted.seen == len(log)
+    assert expected.found == [(end, end) for end in places]
+    assert expected.seen == len(log)
 
 
 def found(batch: bytes, log: bytes) -> list[int]:
     (ours,) = walk(memoryview(batch))
-    wanted = SearchedBatch(ours, "t")
+    expected = SearchedBatch(ours, "t")
     for each in walk(memoryview(log)):
         listed = decode(each)
-        wanted.add(listed, [record.offset for record in listed])
-    return [after for after, _ in wanted.found]
+        expected.add(listed, [record.offset for record in listed])
+    return [after for after, _ in expected.found]
 
 
 def test_records_are_the_same_however_they_are_compressed_and_cut():

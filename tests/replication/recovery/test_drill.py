@@ -8,7 +8,7 @@ import pytest
 
 from replication.errors import ConfigError
 from replication.model import TopicPartition
-from replication.recovery.canaries import Found
+from replication.recovery.canaries import FoundRecord
 from replication.recovery.drill import DrillOptions, drill_age, misannounced
 from replication.state import Drill, parse
 from replication.supervision.recovery_point import MissingRecords, RecoveryPoint
@@ -17,8 +17,8 @@ HERE = TopicPartition("t", 0)
 DAY_MS = 86_400_000
 
 
-def lacking(*offsets: int) -> dict[TopicPartition, list[Found]]:
-    return {HERE: [Found(0, at, b"k", b"v", 1) for at in offsets]}
+def lacking(*offsets: int) -> dict[TopicPartition, list[FoundRecord]]:
+    return {HERE: [FoundRecord(0, at, b"k", b"v", 1) for at in offsets]}
 
 
 def named(first: int, records: int = 0, *, exact: bool = True) -> RecoveryPoint:
@@ -33,7 +33,7 @@ def test_records_that_were_named_are_as_announced():
 
 
 @pytest.mark.parametrize(
-    ("point", "missing", "told"),
+    ("point", "missing", "reported"),
     [
         (RecoveryPoint(), lacking(5), "the failover did not name it"),
         (named(6), lacking(5, 6), "lacks offsets from 5 on, named were those from 6 on"),
@@ -41,9 +41,9 @@ def test_records_that_were_named_are_as_announced():
         (named(5, 3), lacking(5), "lacks fewer records than the 3 that were named"),
     ],
 )
-def test_others_are_a_problem(point, missing, told):
+def test_others_are_a_problem(point, missing, reported):
     (problem,) = misannounced(point, missing)
-    assert told in problem
+    assert reported in problem
 
 
 def test_a_good_drill_has_an_age_limit():

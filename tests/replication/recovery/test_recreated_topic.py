@@ -7,7 +7,7 @@ import pytest
 from replication.model import NO_LEADER_EPOCH, OffsetRange
 from replication.offsets.offset_map import NOT_YET, Answer, has_lost_first, sync_points_of
 from replication.recovery.recreated_topic import (
-    TopicIds,
+    RecreatedTopicIds,
     cut_tail,
     homeward,
     only_at_source,
@@ -22,7 +22,7 @@ OUT = Anchor(
 )  # fmt: skip
 AT = ProvenPosition("A->B", "op1", "t", 0, "t", source=23, target=57)
 TAIL = DivergedTail("A->B", "op2", "t", 0, first=23, end=40, records=13)
-IDS = TopicIds("new", "copy")
+IDS = RecreatedTopicIds("new", "copy")
 
 
 def test_the_flow_begins_at_the_first_record_behind_all_that_it_has_appended():

@@ -9,7 +9,7 @@ from support.records.record_batches import a_marker
 
 from replication.client.state_log import StateLog
 from replication.model import ProducerIdAndEpoch, TopicPartition
-from replication.provenance.origins import Rule
+from replication.provenance.origins import ForwardingRule
 from replication.records.batch import TRANSACTIONAL, restamp
 from replication.records.codec import encode, plain_record
 from replication.recovery.source_writers import SourceWriters, Writer
@@ -17,7 +17,7 @@ from replication.state import PRODUCERS_TOPIC, ProducerEntry
 
 ONE, TWO = TopicPartition("t", 0), TopicPartition("t", 1)
 CLIENT, OURS = ProducerIdAndEpoch(7, 2), ProducerIdAndEpoch(9, 0)
-RULE = Rule("id-of-B")
+RULE = ForwardingRule("id-of-B")
 
 
 def a_batch(producer: ProducerIdAndEpoch | None, sequence: int = 0, bits: int = 0) -> bytes:
@@ -30,7 +30,7 @@ def a_batch(producer: ProducerIdAndEpoch | None, sequence: int = 0, bits: int = 
 class Source:
     """A source in memory, looked at from the present ends on."""
 
-    def __init__(self, rule: Rule | None = RULE) -> None:
+    def __init__(self, rule: ForwardingRule | None = RULE) -> None:
         self.cluster = MemoryCluster("A")
         self.writers = SourceWriters(self.cluster, dict.fromkeys((ONE, TWO), rule))
 
@@ -90,7 +90,7 @@ def test_copies_that_come_home_are_no_clients_and_hide_none():
 
 def test_copies_that_are_passed_on_are_told_with_their_flow():
     async def scenario(source: Source) -> None:
-        source.writers.rules = {ONE: Rule("id-of-C")}
+        source.writers.rules = {ONE: ForwardingRule("id-of-C")}
         source.append(ONE, a_batch(OURS))
         (found,) = await source.writers.look()
         assert found.who == "flow B->A"

@@ -75,8 +75,8 @@ def test_a_transformed_partition_has_no_anchor_of_the_run_without_new_records():
 def test_what_is_left_is_named_up_to_three_partitions():
     ends = {TopicPartition("orders", each): 1 for each in range(5)}
     found = left_to_copy(ends, {}, OURS, {})
-    said = "orders-0, orders-1, orders-2, and 2 more not copied to the end; A is paused"
-    assert what_is_left(found, ["", "A is paused"]) == said
+    output = "orders-0, orders-1, orders-2, and 2 more not copied to the end; A is paused"
+    assert what_is_left(found, ["", "A is paused"]) == output
     assert what_is_left(left(0)) == ""
 
 

@@ -18,9 +18,9 @@ from replication.supervision.driver_supervision import (
     Decision,
     Launch,
     Leave,
-    Memory,
     Observed,
     Stop,
+    SupervisionMemory,
     Wait,
     applications,
     backoff_ms,
@@ -43,14 +43,14 @@ def look(**rest: object) -> Observed:
 def once(
     seen: Observed, known: AppMemory | None = None, now_ms: int = NOW
 ) -> tuple[Decision, AppMemory]:
-    memory = Memory(1, {} if known is None else {"B": known})
+    memory = SupervisionMemory(1, {} if known is None else {"B": known})
     (decision,), memory = decide((APP,), {"B": seen}, memory, now_ms)
     return decision, memory.apps["B"]
 
 
-def test_what_was_never_started_is_launched_at_once():
+def test_what_has_not_reported_yet_is_launched_at_once():
     decision, known = once(look())
-    assert decision == Launch(APP, "the driver was never started", "B:1:1")
+    assert decision == Launch(APP, "no driver has reported yet", "B:1:1")
     assert (known.launches, known.failures, known.launched_ms) == (1, 1, NOW)
 
 
@@ -118,9 +118,7 @@ def test_launches_that_lead_to_nothing_come_ever_more_seldom():
 
 def test_a_wait_says_how_long_and_why():
     decision, _ = once(look(), AppMemory(launches=3, failures=3, launched_ms=NOW - 1_500))
-    assert decision == Wait(
-        APP, "the driver was never started; 3 launches failed, next try in 19 s"
-    )
+    assert decision == Wait(APP, "no driver has reported yet; 3 launches failed, next try in 19 s")
 
 
 def test_a_beat_that_changes_ends_the_back_off():
@@ -165,9 +163,9 @@ def test_a_fresh_beat_of_another_host_is_given_time_to_change():
 
 def test_memory_survives_its_text_and_a_lost_one_makes_new_run_keys():
     """BL-128."""
-    (first,), memory = decide((APP,), {"B": look()}, Memory.parse(None, 1), NOW)
-    assert Memory.parse(memory.dump(), 99) == memory
-    (second,), _ = decide((APP,), {"B": look()}, Memory.parse("garbage", 2), NOW)
+    (first,), memory = decide((APP,), {"B": look()}, SupervisionMemory.parse(None, 1), NOW)
+    assert SupervisionMemory.parse(memory.dump(), 99) == memory
+    (second,), _ = decide((APP,), {"B": look()}, SupervisionMemory.parse("garbage", 2), NOW)
     assert (first.run_key, second.run_key) == ("B:1:1", "B:2:1")
 
 
@@ -206,7 +204,7 @@ looks = st.builds(
 @given(st.lists(st.tuples(looks, st.integers(0, 100_000)), max_size=20))
 def test_however_the_world_looks_no_run_key_comes_twice_and_nothing_is_launched_blindly(ticks):
     """BL-128."""
-    memory, now_ms, keys = Memory(1), NOW, []
+    memory, now_ms, keys = SupervisionMemory(1), NOW, []
     for seen, later_ms in ticks:
         now_ms += later_ms
         (decision,), memory = decide((APP,), {"B": seen}, memory, now_ms)
@@ -221,10 +219,10 @@ def test_however_the_world_looks_no_run_key_comes_twice_and_nothing_is_launched_
 
 @given(st.lists(looks, min_size=1, max_size=10))
 def test_losing_the_memory_never_raises_and_never_keeps_a_dead_application_down(history):
-    memory = Memory(1)
+    memory = SupervisionMemory(1)
     for seen in history:
         _, memory = decide((APP,), {"B": seen}, memory, NOW)
-    (decision,), _ = decide((APP,), {"B": look()}, Memory.parse(None, NOW), NOW)
+    (decision,), _ = decide((APP,), {"B": look()}, SupervisionMemory.parse(None, NOW), NOW)
     assert isinstance(decision, Launch)
 
 
@@ -243,5 +241,5 @@ def test_a_batch_flow_has_an_application_of_its_own_which_nobody_keeps_running()
     stream, batch = applications(config)
     assert (stream.name, stream.flows) == ("B", ("A->B",))
     assert (batch.name, batch.target, batch.flows, batch.is_batch) == ("C->B", "B", ("C->B",), True)
-    (decision,), _ = decide((batch,), {"C->B": look()}, Memory(1), NOW)
+    (decision,), _ = decide((batch,), {"C->B": look()}, SupervisionMemory(1), NOW)
     assert decision == Leave(batch, "a batch flow: it is not kept running")

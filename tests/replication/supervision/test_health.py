@@ -5,7 +5,13 @@ import pytest
 
 from replication.model import Desired
 from replication.state import Anchor, BatchRun, FlowStatus
-from replication.supervision.health import BEAT_STALE_MS, START_MS, Health, Seen, flow_health
+from replication.supervision.health import (
+    BEAT_STALE_MS,
+    START_MS,
+    FlowObservation,
+    Health,
+    flow_health,
+)
 
 NOW = 1_000_000
 
@@ -22,9 +28,9 @@ def anchor(state: str, reason: str = "", **rest: object) -> Anchor:
 COPIED = (anchor("RUNNING"),)
 
 
-def seen(**rest: object) -> Seen:
+def seen(**rest: object) -> FlowObservation:
     defaults = {"status": status(), "driver": True, "anchors": COPIED}
-    return Seen("A->B", "here", NOW, **{**defaults, **rest})
+    return FlowObservation("A->B", "here", NOW, **{**defaults, **rest})
 
 
 def test_a_flow_that_copies_all_its_partitions_is_well():
@@ -83,8 +89,8 @@ def test_a_flow_that_copies_all_its_partitions_is_well():
         pytest.param(
             seen(status=None, driver=False),
             "STARTING",
-            "the driver was never started",
-            id="never started",
+            "no driver has reported yet (`isthmus run` starts one)",
+            id="no driver yet",
         ),
         pytest.param(seen(status=None), "STARTING", "the driver is starting", id="no beat yet"),
     ],
@@ -266,8 +272,8 @@ def test_a_driver_that_starts_again_for_an_edited_file_is_not_dead():
 def test_of_a_topic_that_is_gone_the_drivers_status_says_whether_it_matters(state):
     gone = (anchor(state, "its copy is kept", at_ms=NOW, generation=0), *COPIED)
     assert flow_health(seen(anchors=gone)).healthy
-    told = status("DEGRADED", reason="deleted at the source: orders")
-    assert flow_health(seen(status=told, anchors=gone)) == Health(
+    output = status("DEGRADED", reason="deleted at the source: orders")
+    assert flow_health(seen(status=output, anchors=gone)) == Health(
         "DEGRADED", healthy=False, reason="deleted at the source: orders"
     )
     ended = seen(status=status("DEGRADED", not_running=1), anchors=gone)
@@ -284,7 +290,7 @@ def test_bl_226_a_damaged_batch_is_not_well_and_the_choice_is_named():
     )
 
 
-def batch(run: BatchRun | None = None, **rest: object) -> Seen:
+def batch(run: BatchRun | None = None, **rest: object) -> FlowObservation:
     return seen(is_batch=True, run=run, **{"driver": False, "status": status("STOPPED"), **rest})
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from replication.model import FlowState, PartitionPlan, PartitionState, TopicPartition
 from replication.state import Anchor, FlowStatus, GroupPositions, Loss, Verification
-from replication.supervision.flow_figures import Copied, FlowCounters, FlowFigures, TaskFigures
+from replication.supervision.flow_figures import FlowCounters, FlowFigures, FlowReading, TaskFigures
 from replication.supervision.lag import FlowLag, PartitionLag, flow_lag
-from replication.supervision.metric_catalogue import ALL, Kind
+from replication.supervision.metric_catalogue import ALL, MetricType
 from replication.supervision.metric_samples import OF_LATE_MS, flow_samples
 from replication.supervision.recovery_point import RecoveryPoint, anchored, recovery_point
 
@@ -41,12 +41,12 @@ def seen(**more) -> FlowFigures:
         "status": FlowStatus(
             "A->B", FlowState.RUNNING, generation=4, beat_ms=NOW, units=2, partitions=3
         ),
-        "wanted": True,
+        "should_copy": True,
         "arrives": True,
         "tally": FlowCounters(query_starts=1),
         "tasks": (),
         "plan": plan(*ORDERS, USERS),
-        "copied": Copied(NOW, anchors=anchors, lag=lag, lag_ms=NOW),
+        "copied": FlowReading(NOW, anchors=anchors, lag=lag, lag_ms=NOW),
     }
     return FlowFigures(**(given | more))
 
@@ -173,7 +173,7 @@ def test_before_there_is_a_plan_what_was_copied_is_reported():
 
 
 def test_before_the_target_has_answered_counters_do_not_begin_at_0():
-    found = reported(seen(copied=Copied(NOW, is_known=False)))
+    found = reported(seen(copied=FlowReading(NOW, is_known=False)))
     assert found.keys() & {"flow_state", "query_starts_total", "cluster_answers"}
     assert not found.keys() & {"records_total", "losses_total", "partitions", "lag_records"}
 
@@ -229,7 +229,7 @@ def test_every_metric_is_in_the_catalogue_and_comes_about():
     for name, labels, value in flow_samples(figures, "partition"):
         found.add(name)
         assert len(labels) == len(known[name].labels)
-        assert isinstance(value, tuple) is (known[name].kind is Kind.SUMMARY)
+        assert isinstance(value, tuple) is (known[name].kind is MetricType.SUMMARY)
     assert found | {"isthmus_driver_info"} == known.keys()
 
 
@@ -281,7 +281,7 @@ def test_a_flow_whose_units_have_not_begun_starts_also_in_its_metric():
     claimed = {each: anchor(each, state=PartitionState.WAITING) for each in ORDERS}
     copied = replace(seen().copied, anchors=claimed)
     assert state_of(seen(copied=copied)) == [FlowState.STARTING]
-    unknown = Copied(NOW, is_known=False)
+    unknown = FlowReading(NOW, is_known=False)
     assert state_of(seen(copied=unknown)) == [FlowState.RUNNING], "nobody has seen anchors"
 
 

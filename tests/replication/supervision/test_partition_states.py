@@ -8,10 +8,10 @@ from replication.model import PartitionState
 from replication.settings.state_policies import Policies
 from replication.state import Anchor, Loss
 from replication.supervision.partition_states import (
-    as_wanted,
     by_state,
     describe_loss,
     loss_summary,
+    needing_no_action,
     needs_somebody,
     paused,
     worst,
@@ -50,8 +50,8 @@ def test_only_waiting_heals_by_itself():
 
 
 def test_a_deleted_topic_is_as_wanted_where_the_policy_only_reports_it():
-    assert "SOURCE_DELETED" not in as_wanted(Policies())
-    assert "SOURCE_DELETED" in as_wanted(Policies(source_deleted="continue"))
+    assert "SOURCE_DELETED" not in needing_no_action(Policies())
+    assert "SOURCE_DELETED" in needing_no_action(Policies(source_deleted="continue"))
 
 
 def test_topics_are_told_by_state_some_of_each_with_the_reason_of_the_first():

@@ -12,13 +12,13 @@ from replication.settings.transform_settings import (
     BYTES,
     JSON,
     PredicateSpec,
+    SettingText,
     SmtSpec,
     TopicTransform,
-    Written,
 )
 from replication.transforms.smt.chain import Chain
 from replication.transforms.smt.connect_json import read_json, written
-from replication.transforms.transformed_record import Poison, SourceRecord
+from replication.transforms.transformed_record import PoisonRecord, SourceRecord
 
 pytestmark = pytest.mark.integration
 
@@ -129,8 +129,8 @@ def cases() -> list[Case]:
 
 
 def ours(case: Case) -> list[dict]:
-    def at_line(text: str) -> Written:
-        return Written(text, "f:1")
+    def at_line(text: str) -> SettingText:
+        return SettingText(text, "f:1")
 
     predicate = None
     if case.predicate:
@@ -146,7 +146,7 @@ def ours(case: Case) -> list[dict]:
 def shown(case: Case, record: SourceRecord, result: object) -> dict:
     if result is None:
         return {"dropped": True}
-    if isinstance(result, Poison):
+    if isinstance(result, PoisonRecord):
         return {"error": result.reason}
     key, value = result.key, result.value
     if case.json:  # JsonConverter writes also what the transform left alone

@@ -17,10 +17,10 @@ from replication.model import OffsetRange
 from replication.offsets.offset_map import SyncPoint, sync_points_of
 from replication.provenance.producer_registry import SourceRegistry
 from replication.provenance.routes import Routes
-from replication.records.batch_comparison import Place
+from replication.records.batch_comparison import OffsetPair
 from replication.state import ProducerEntry
 from replication.verification.range_check import CheckedCluster, RangeCheck
-from replication.verification.range_plan import plan_stretches
+from replication.verification.range_plan import plan_paired_ranges
 from replication.verification.ranges import RangeResult, VerifiedRange
 
 FORWARDED = 70  # appended on the source by the flow back
@@ -47,11 +47,11 @@ class _Known(SourceRegistry):
 
 def ranges_of(copy, most):
     points = sync_points_of(copy.points.values(), copy.at)
-    stretches = plan_stretches(Place(0, 0), points, most)
+    ranges = plan_paired_ranges(OffsetPair(0, 0), points, most)
     return [
         VerifiedRange(number, HERE, HERE, each.here, each.there, own=True,
                       left_out=tuple(copy.refused))
-        for number, each in enumerate(stretches)
+        for number, each in enumerate(ranges)
     ]  # fmt: skip
 
 
@@ -121,7 +121,7 @@ def test_ranges_have_no_gap_and_large_straight_ones_are_cut(steps, most):
         here, there = at.source + records, at.target + records + markers
         at = SyncPoint(here, there, at.records + records, "append", "", "")
         listed.append(at)
-    found = plan_stretches(Place(0, 0), listed, most)
+    found = plan_paired_ranges(OffsetPair(0, 0), listed, most)
     for one, two in pairwise(found):
         assert (one.here.end, one.there.end) == (two.here.start, two.there.start)
     if listed and (at.source or at.target):

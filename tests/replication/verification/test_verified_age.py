@@ -36,7 +36,7 @@ def test_an_incomplete_one_does_not_end_the_age_of_the_good_one_before():
 
 
 @pytest.mark.parametrize(
-    ("last", "told"),
+    ("last", "reported"),
     [
         pytest.param(None, "nothing was verified yet; verify.max.age is 7d", id="none"),
         pytest.param(
@@ -49,7 +49,7 @@ def test_an_incomplete_one_does_not_end_the_age_of_the_good_one_before():
         ),
     ],
 )  # fmt: skip
-def test_it_fails(last, told):
+def test_it_fails(last, reported):
     passed, reason = verified_age(last, WEEK, 11 * DAY_MS)
     assert not passed
-    assert told in reason
+    assert reported in reason

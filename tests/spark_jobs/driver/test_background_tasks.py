@@ -32,9 +32,9 @@ class Flow:
         self.tasks = BackgroundTasks("A->B", pool, self.reports.append, clock=lambda: self.now)
         self.tasks.add(BackgroundTask(f"task {n}", EVERY, run) for n, run in enumerate(runs))
 
-    def tick(self, after_s=0.0, *, wanted=True):
+    def tick(self, after_s=0.0, *, runs=True):
         self.now += after_s
-        self.tasks.tick(wanted=wanted)
+        self.tasks.tick(runs=runs)
 
 
 class Counting:
@@ -61,16 +61,16 @@ def test_a_task_comes_at_once_and_then_every_so_often():
 def test_a_flow_that_is_not_wanted_has_no_tasks():
     run = Counting()
     flow = Flow(run)
-    flow.tick(wanted=False)
+    flow.tick(runs=False)
     assert run.runs == 0
-    flow.tick(wanted=True)
+    flow.tick(runs=True)
     assert run.runs == 1
 
 
 def test_a_run_that_ends_after_the_pause_began_is_still_reported():
     flow = Flow(Counting())
     flow.tick()
-    flow.tick(wanted=False)
+    flow.tick(runs=False)
     assert [each.summary for each in flow.reports] == ["run 1"]
 
 

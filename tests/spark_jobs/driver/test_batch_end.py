@@ -157,7 +157,7 @@ def test_background_tasks_that_do_not_end_do_not_keep_a_run_for_ever(run):
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ("desired", "an operator wants it to pause"),
+        ("desired", "an operator set its desired state to pause"),
         ("wrong_cluster", "A leads to another cluster"),
     ],
 )

@@ -89,10 +89,10 @@ def a_driven_flow(restart_reason="", *, stalls=False):
 
 
 def test_bl_232_why_spark_does_not_start_is_in_the_status_of_each_flow(driving):
-    said = []
-    lease = SimpleNamespace(beat=lambda **status: said.append(status), close=lambda: None)
+    output = []
+    lease = SimpleNamespace(beat=lambda **status: output.append(status), close=lambda: None)
     driving._flows = [SimpleNamespace(lease=lease)] * 2
 
     with pytest.raises(EnvironmentProblem), driving._reasons_in_status():
         raise EnvironmentProblem("starting Java for Spark: it exited")
-    assert said == [{"state": "FAILED", "reason": "starting Java for Spark: it exited"}] * 2
+    assert output == [{"state": "FAILED", "reason": "starting Java for Spark: it exited"}] * 2

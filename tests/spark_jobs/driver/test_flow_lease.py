@@ -7,7 +7,7 @@ from support.fakes.memory_topics import StoredRecords
 from support.settings.configs import a_flow
 
 from replication.model import Desired, FlowState
-from replication.settings.transform_settings import DEAD_LETTER, STOP, TopicTransform, Written
+from replication.settings.transform_settings import DEAD_LETTER, STOP, SettingText, TopicTransform
 from replication.state import (
     PRODUCERS_TOPIC,
     Anchor,
@@ -117,7 +117,7 @@ def test_the_topic_for_dead_letters_of_a_transform_is_there_before_its_first_bat
         def ensure_dead_letters(self, source: str) -> None:
             self.made = (*self.made, f"letters of {source}")
 
-    transform = TopicTransform("orders", where=Written("true", "f:1: k"), on_error=on_error)
+    transform = TopicTransform("orders", where=SettingText("true", "f:1: k"), on_error=on_error)
     store, flow = Made({}), a_flow().model_copy(update={"transforms": (transform,)})
     FlowLease(flow, store, Clusters()).prepare()
     assert store.made == (("A", "letters of A") if on_error == DEAD_LETTER else ("A",))

@@ -27,5 +27,5 @@ def test_a_driver_without_transforms_loads_no_pandas():
 
 def test_sparks_planner_loads_no_engine():
     engine = ("replication.copier.host", "replication.copier.unit", "kafka")
-    told = loaded_by("spark_jobs.source.data_source", of=(*engine, "replication.copier.spec"))
-    assert told == ["replication.copier.spec"]
+    reported = loaded_by("spark_jobs.source.data_source", of=(*engine, "replication.copier.spec"))
+    assert reported == ["replication.copier.spec"]

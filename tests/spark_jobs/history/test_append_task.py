@@ -13,7 +13,7 @@ from replication.records.codec import headers_of, key_and_value
 from replication.state import Anchor
 from spark_jobs.history.append_task import _Appending, _by_partition
 from spark_jobs.history.file_records import _ARROW
-from spark_jobs.transform.task.work import Clusters, SlotWork
+from spark_jobs.transform.task.work import SlotWork, TaskClusters
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 ME = ProducerIdentity("files", 7, 1, 1)
@@ -27,7 +27,7 @@ class Written(_Appending):
             each: Anchor("A-files->B", *each, "A.t", positions.get(f"p{each.partition}", 0), None)
             for each in (T0, T1)
         }
-        slot = SlotWork(Clusters("A-files->B", "A-files", {}, {}), None, ME, (), {}, {})
+        slot = SlotWork(TaskClusters("A-files->B", "A-files", {}, {}), None, ME, (), {}, {})
         super().__init__(slot, anchors, 0, self)
         self.transactions: list[tuple[int, list[tuple], int]] = []
 

@@ -13,12 +13,12 @@ from support.network.prometheus import scrape
 
 from replication.settings.metrics_settings import MetricsSettings
 from replication.state import FlowStatus
-from replication.supervision.flow_figures import Copied, FlowCounters, FlowFigures
+from replication.supervision.flow_figures import FlowCounters, FlowFigures, FlowReading
 from spark_jobs.metrics.exposition import Exposition
 
 FIGURES = FlowFigures(
-    "A", "B", FlowStatus("A->B", generation=3), wanted=True, arrives=True, tally=FlowCounters(2),
-    tasks=(), plan=(), copied=Copied(1),
+    "A", "B", FlowStatus("A->B", generation=3), should_copy=True, arrives=True,
+    tally=FlowCounters(2), tasks=(), plan=(), copied=FlowReading(1),
 )  # fmt: skip
 
 

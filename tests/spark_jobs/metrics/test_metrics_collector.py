@@ -88,7 +88,7 @@ class Clock:
 @pytest.fixture(autouse=True)
 def clock(monkeypatch):
     made = Clock()
-    monkeypatch.setattr(metrics_collector, "_now_ms", lambda: made.ms)
+    monkeypatch.setattr(metrics_collector, "now_ms", lambda: made.ms)
     return made
 
 

@@ -18,13 +18,13 @@ from support.network.otlp_endpoint import Endpoint, attributes, otlp_endpoint
 from replication.settings.metrics_settings import MetricsSettings
 from replication.settings.otlp_settings import OtlpSettings
 from replication.state import FlowStatus
-from replication.supervision.flow_figures import Copied, FlowCounters, FlowFigures
+from replication.supervision.flow_figures import FlowCounters, FlowFigures, FlowReading
 from spark_jobs.metrics.exposition import Exposition
 from spark_jobs.metrics.otlp_push import OtlpPush, resource_of
 
 FIGURES = FlowFigures(
-    "A", "B", FlowStatus("A->B", generation=3), wanted=True, arrives=True, tally=FlowCounters(2),
-    tasks=(), plan=(), copied=Copied(1),
+    "A", "B", FlowStatus("A->B", generation=3), should_copy=True, arrives=True,
+    tally=FlowCounters(2), tasks=(), plan=(), copied=FlowReading(1),
 )  # fmt: skip
 
 
@@ -158,8 +158,8 @@ def test_an_endpoint_that_cannot_be_reached_is_named_with_the_reason(endpoint, u
         push_of(url.format(port=endpoint.server.server_port)).push()
     (found,) = logs
     assert found["endpoint"].startswith(url[:15])
-    said = found["reason"].lower().replace("_", " ")
-    assert any(each in said for each in reasons), said
+    output = found["reason"].lower().replace("_", " ")
+    assert any(each in output for each in reasons), output
 
 
 def test_what_fails_while_figures_are_read_is_no_end():

@@ -7,14 +7,14 @@ from support.settings.configs import a_config, a_flow
 from replication.client.admin import TopicInfo
 from replication.errors import ClusterRejected
 from replication.naming.topic_namer import Namer
-from replication.planning.planner import Part, Planner
+from replication.planning.planner import Planner, PlanPart
 from replication.provenance.routes import Routes
 from replication.settings.copy_settings import CopySettings
 from replication.settings.topic_settings import TopicCreation
 from replication.state import PRODUCERS_TOPIC, flow_topics, status_topic
 from spark_jobs.planning import state_topics
 from spark_jobs.planning.delivery_modes import DeliveryModes
-from spark_jobs.planning.flow_planner import FlowMemory, FlowPlanner
+from spark_jobs.planning.flow_planner import FlowPlanMemory, FlowPlanner
 from spark_jobs.planning.name_announcements import NameAnnouncements
 from spark_jobs.planning.names_in_use import NamesInUse
 from spark_jobs.planning.naming_guard import NamingGuard
@@ -51,12 +51,12 @@ class Looking:
             routes,
             guard,
             DeliveryModes(),
-            FlowMemory(topics, names, right_clusters(flow.name)),
+            FlowPlanMemory(topics, names, right_clusters(flow.name)),
         )
 
     def plan(self, source: TopicCluster, target: TopicCluster):
         clients = MemoryClients({"A": source, "B": target})
-        return self._planner.plan(source, target, Planner(self._config, clients, {Part.TOPICS}))
+        return self._planner.plan(source, target, Planner(self._config, clients, {PlanPart.TOPICS}))
 
 
 def plan(source: TopicCluster, target: TopicCluster, **creation: object):

@@ -12,14 +12,14 @@ from support.settings.configs import a_config, a_flow
 
 from replication.model import NameChange
 from replication.naming.topic_namer import Namer
-from replication.planning.planner import Part, Planner
+from replication.planning.planner import Planner, PlanPart
 from replication.provenance.routes import Routes
 from replication.settings.naming_settings import Naming
 from replication.settings.state_policies import Policies
 from replication.settings.topic_settings import TopicCreation
 from replication.state import Anchor, NameDecision
 from spark_jobs.planning.delivery_modes import DeliveryModes
-from spark_jobs.planning.flow_planner import FlowMemory, FlowPlan, FlowPlanner
+from spark_jobs.planning.flow_planner import FlowPlan, FlowPlanMemory, FlowPlanner
 from spark_jobs.planning.names_in_use import NamesInUse
 from spark_jobs.planning.naming_guard import NamingGuard
 from spark_jobs.planning.source_topics import SourceTopics
@@ -53,7 +53,7 @@ class Run:
         )
         routes = Routes.of(self.config.flows, self.config.clusters)
         guard = NamingGuard(StoredRecords(self.store.topics))
-        memory = FlowMemory(
+        memory = FlowPlanMemory(
             SourceTopics(self.flow.name, namer.selector, StoredRecords()),
             names,
             right_clusters(self.flow.name),
@@ -62,7 +62,7 @@ class Run:
 
     def plan(self) -> FlowPlan:
         clients = MemoryClients({"A": self.source, "B": self.target})
-        planner = Planner(self.config, clients, {Part.TOPICS})
+        planner = Planner(self.config, clients, {PlanPart.TOPICS})
         return self.planner.plan(self.source, self.target, planner)
 
     def decide(self, choice: str) -> None:

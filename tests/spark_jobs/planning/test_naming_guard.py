@@ -8,14 +8,14 @@ from support.settings.configs import a_config, a_flow
 
 from replication.errors import ConfigError
 from replication.naming.topic_namer import Namer
-from replication.planning.planner import Part, Planner
+from replication.planning.planner import Planner, PlanPart
 from replication.provenance.routes import Routes
 from replication.settings.naming_settings import Naming, OwnPolicyClass, RenameRule
 from replication.settings.state_policies import Policies
 from replication.settings.topic_settings import TopicCreation
 from replication.state import PRODUCERS_TOPIC, Anchor, Claim, OffsetPoint, ProducerEntry
 from spark_jobs.planning.delivery_modes import DeliveryModes
-from spark_jobs.planning.flow_planner import FlowMemory, FlowPlan, FlowPlanner
+from spark_jobs.planning.flow_planner import FlowPlan, FlowPlanMemory, FlowPlanner
 from spark_jobs.planning.names_in_use import NamesInUse
 from spark_jobs.planning.naming_guard import NamingGuard
 from spark_jobs.planning.source_topics import SourceTopics
@@ -49,14 +49,14 @@ class Run:
         clients = MemoryClients(
             dict.fromkeys(self.config.clusters, source) | {namer.flow.target: target}
         )
-        planner = Planner(self.config, clients, {Part.TOPICS})
+        planner = Planner(self.config, clients, {PlanPart.TOPICS})
         routes = Routes.of(self.config.flows, self.config.clusters)
         topics = SourceTopics(name, namer.selector, StoredRecords())
         apart = StoredRecords(self.records.topics)  # whose reads are not the guard's
         names = NamesInUse(namer, apart, dict)
         modes = DeliveryModes("append")
         flow_planner = FlowPlanner(
-            namer, routes, self.guard, modes, FlowMemory(topics, names, right_clusters(name))
+            namer, routes, self.guard, modes, FlowPlanMemory(topics, names, right_clusters(name))
         )
         return flow_planner.plan(source, target, planner)
 

@@ -10,7 +10,7 @@ from support.settings.configs import a_config, a_flow
 
 from replication.model import PartitionState
 from replication.naming.topic_namer import Namer
-from replication.planning.planner import Part, Planner
+from replication.planning.planner import Planner, PlanPart
 from replication.provenance.routes import Routes
 from replication.settings.copy_settings import CopySettings
 from replication.settings.state_policies import Policies
@@ -26,7 +26,7 @@ from replication.state import (
 from spark_jobs.planning import source_inventory, source_topics
 from spark_jobs.planning.absent_topics import problem_and_remark
 from spark_jobs.planning.delivery_modes import DeliveryModes
-from spark_jobs.planning.flow_planner import FlowMemory, FlowPlanner
+from spark_jobs.planning.flow_planner import FlowPlanMemory, FlowPlanner
 from spark_jobs.planning.names_in_use import NamesInUse
 from spark_jobs.planning.naming_guard import NamingGuard
 from spark_jobs.planning.source_topics import SourceTopics
@@ -57,7 +57,7 @@ class Driver:
         routes = Routes.of(self._config.flows, self._config.clusters)
         looks = SourceTopics(FLOW, namer.selector, store)
         guard = NamingGuard(store)
-        memory = FlowMemory(
+        memory = FlowPlanMemory(
             looks, NamesInUse(namer, StoredRecords(), dict), right_clusters(namer.flow.name)
         )
         self._planner = FlowPlanner(namer, routes, guard, DeliveryModes(), memory)
@@ -68,7 +68,7 @@ class Driver:
         clients = MemoryClients({"A": source, "B": self._target})
         for _ in range(max(1, len(listings))):
             made = self._planner.plan(
-                source, self._target, Planner(self._config, clients, {Part.TOPICS})
+                source, self._target, Planner(self._config, clients, {PlanPart.TOPICS})
             )
         return made
 
@@ -85,7 +85,7 @@ class Driver:
 def _clock(monkeypatch):
     """Let each look of a driver be at a later ms, from 1000 on."""
     ticks = iter(range(1000, 10_000))
-    monkeypatch.setattr(source_topics, "_now_ms", lambda: next(ticks))
+    monkeypatch.setattr(source_topics, "now_ms", lambda: next(ticks))
 
 
 @pytest.fixture

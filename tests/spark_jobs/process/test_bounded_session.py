@@ -48,7 +48,7 @@ def test_its_connection_is_not_left_in_the_environment(monkeypatch, fails):
 
 
 @pytest.mark.parametrize(
-    ("master", "wanted"),
+    ("master", "expected"),
     [
         ("local[*]", {"spark.master": "local[2,4]", "spark.driver.memory": "1024m"}),
         ("spark://a:7077", {"spark.cores.max": "2", "spark.executor.memory": "1024m"}),
@@ -62,9 +62,9 @@ def test_its_connection_is_not_left_in_the_environment(monkeypatch, fails):
         ),
     ],
 )
-def test_the_budget_counts_wherever_the_job_runs(master, wanted):
+def test_the_budget_counts_wherever_the_job_runs(master, expected):
     settings = SparkSettings(master=master, conf={"spark.executor.memory": "9g"})
     conf = bounded_conf(settings, BoundedJobs(cores=2, memory_bytes=1 << 30), "job")
-    assert wanted.items() <= conf.items()
+    assert expected.items() <= conf.items()
     assert conf["spark.app.name"] == "job"
     assert ("spark.cores.max" in conf) == (master == "spark://a:7077")

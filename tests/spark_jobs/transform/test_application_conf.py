@@ -6,10 +6,10 @@ import pytest
 from support.settings.configs import a_flow
 
 from replication.settings.file_settings import SparkSettings
-from replication.settings.transform_settings import TopicTransform, Written
+from replication.settings.transform_settings import SettingText, TopicTransform
 from spark_jobs.transform.application_conf import application_conf
 
-WRITTEN = Written("x", "f:1: k")
+WRITTEN = SettingText("x", "f:1: k")
 OWN = {"spark.driver.extraJavaOptions": "-Duser.language=en"}
 
 

@@ -11,7 +11,7 @@ from replication.errors import ConfigError
 from replication.model import PartitionPlan, TopicPartition
 from replication.settings.transform_settings import TopicTransform
 from spark_jobs.transform.flow_transforms import FlowTransforms, clusters_of
-from spark_jobs.transform.run.run_setting import Setting
+from spark_jobs.transform.run.run_setting import TransformRunContext
 
 PLANS = [PartitionPlan(TopicPartition("t", 0), TopicPartition("A.t", 0))]
 LONG_S = 30
@@ -42,7 +42,9 @@ def transforms(jobs):
         jobs.append(SlowJob())
         return jobs[-1]
 
-    setting = Setting(flow, clusters_of(flow, "", "", has_copies=False), 1, job, dict, dict)
+    setting = TransformRunContext(
+        flow, clusters_of(flow, "", "", has_copies=False), 1, job, dict, dict
+    )
     found = FlowTransforms(flow, lambda: setting)
     yield found
     for each in jobs:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from replication.model import PartitionState, TopicPartition
-from replication.settings.transform_settings import TopicTransform, Written
+from replication.settings.transform_settings import SettingText, TopicTransform
 from replication.state import Anchor, TransformStart, parse
 from spark_jobs.transform.start_record import (
     definition_of,
@@ -17,7 +17,7 @@ from spark_jobs.transform.start_record import (
     with_more,
 )
 
-SQL = TopicTransform("t", where=Written("a = 1", "f:1"))
+SQL = TopicTransform("t", where=SettingText("a = 1", "f:1"))
 
 
 def anchor(partition: int, source: int | None, **more: object) -> Anchor:
@@ -74,10 +74,10 @@ def test_a_position_is_lost_where_the_transform_does_not_go_on(before, after, lo
 
 
 def test_the_definition_is_of_what_it_does_not_of_where_it_is_written():
-    moved = replace(SQL, where=Written("a = 1", "f:9"), batch_records=7)
+    moved = replace(SQL, where=SettingText("a = 1", "f:9"), batch_records=7)
     assert definition_of(moved) == definition_of(SQL)
     for other in (
-        replace(SQL, where=Written("a = 2", "f:1")),
+        replace(SQL, where=SettingText("a = 2", "f:1")),
         replace(SQL, value_format="json"),
         replace(SQL, pattern="u"),
     ):
@@ -85,7 +85,7 @@ def test_the_definition_is_of_what_it_does_not_of_where_it_is_written():
 
 
 def test_the_definition_of_a_function_is_of_its_file(tmp_path):
-    made = TopicTransform("t", function=Written("f.py:g", "f:1"), folder=str(tmp_path))
+    made = TopicTransform("t", function=SettingText("f.py:g", "f:1"), folder=str(tmp_path))
     (tmp_path / "f.py").write_text("one")
     before = definition_of(made)
     (tmp_path / "f.py").write_text("two")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from replication.verification.transformed import Found
+from replication.verification.transformed import TransformFinding
 from spark_jobs.verification.found_records import Unmatched, named
 
 CONTENT = (1000, 1, 2, 3)  # time, and hashes of key, value and headers
@@ -24,14 +24,14 @@ def test_a_lost_record_and_one_too_many_that_differ_in_one_part_are_one_that_dif
     kinds = ["timestamp", "key", "value", "headers"]
     for part, kind in enumerate(kinds):
         found = named([lost(7), extra(70, with_part(part))])
-        assert found == [Found(f"different {kind}", 1, 4, 0, 7, 70)]
+        assert found == [TransformFinding(f"different {kind}", 1, 4, 0, 7, 70)]
 
 
 def test_records_that_differ_in_two_parts_are_lost_and_extra():
     other = (CONTENT[0], 98, 99, CONTENT[3])
     assert set(named([lost(7), extra(70, other)])) == {
-        Found("lost", 1, 4, 0, 7, None),
-        Found("extra", 1, None, 0, None, 70),
+        TransformFinding("lost", 1, 4, 0, 7, None),
+        TransformFinding("extra", 1, None, 0, None, 70),
     }
 
 
@@ -51,5 +51,5 @@ def test_each_record_too_many_is_the_counterpart_of_one():
 def test_what_is_alike_is_counted_together_with_the_offsets_of_the_first():
     repeated = extra(70, (5, 6, 7, 8), kind="repeated")
     found = named([lost(9, with_part(2)), lost(7), lost(8, with_part(3)), repeated])
-    assert Found("repeated", 1, None, 0, None, 70) in found
-    assert Found("lost", 3, 4, 0, 7, None) in found
+    assert TransformFinding("repeated", 1, None, 0, None, 70) in found
+    assert TransformFinding("lost", 3, 4, 0, 7, None) in found

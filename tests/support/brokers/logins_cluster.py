@@ -25,10 +25,10 @@ from replication.adapters.local_secured.listeners import (
     Security,
 )
 from replication.adapters.local_secured.login import login
-from replication.adapters.local_secured.rights import set_passwords
 from replication.adapters.local_secured.secret_file import PROVIDERS, STORES, read_secrets
 from replication.adapters.local_secured.secured_cluster import SecuredCluster
 from replication.adapters.local_secured.store_files import TYPES, write_key_store, write_trust_store
+from replication.adapters.local_secured.users import set_passwords
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -102,11 +102,11 @@ class Guarded:
     def allow_only(self, rights: Iterable[tuple[Resource, str]], user: str = "mirror") -> None:
         """Let ``user`` do this and no more; return when the broker knows."""
         who, admin = f"User:{user}", self.admin
-        wanted = {Acl(each, who, "*", operation) for each, operation in rights}
+        expected = {Acl(each, who, "*", operation) for each, operation in rights}
         found = {each for each in admin.acls() if each.principal == who}
-        admin.delete_acls(found - wanted)
-        assert not admin.create_acls(wanted - found)
+        admin.delete_acls(found - expected)
+        assert not admin.create_acls(expected - found)
         deadline = time.monotonic() + 10
-        while {each for each in admin.acls() if each.principal == who} != wanted:
+        while {each for each in admin.acls() if each.principal == who} != expected:
             assert time.monotonic() < deadline, "the broker did not take the rights"
             time.sleep(0.05)

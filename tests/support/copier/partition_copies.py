@@ -10,7 +10,7 @@ from replication.copier.partition.intake import take
 from replication.copier.partition.partition_copy import PartitionCopy
 from replication.copier.partition.position import Position
 from replication.model import PartitionPlan, PartitionState, ProducerIdAndEpoch, TopicPartition
-from replication.provenance.origins import Origins, Rule
+from replication.provenance.origins import ForwardingRule, Origins
 from replication.provenance.record_rules import RecordRules
 from replication.records.batch import walk
 from replication.records.codec import decode, key_and_value
@@ -86,7 +86,7 @@ def without_loops() -> RecordRules:
     """Return rules into the cluster b for records of a source with ``REGISTRY``."""
     origins = Origins()
     origins.learn(REGISTRY)
-    return RecordRules(partial(origins.path_of, rule=Rule("b")), _nothing, None)
+    return RecordRules(partial(origins.path_of, rule=ForwardingRule("b")), _nothing, None)
 
 
 def by_registry(partition: PartitionCopy, epoch: int = 1) -> PartitionCopy:

@@ -3,7 +3,7 @@
 ``fake_flows``: Flows without clusters: state topics in memory, processes as flags
 ``full_disk``: A disk without space: files are made on it, and stay empty
 ``log_cluster``: Logs whose content is known, as a ``Network`` reads them
-``memory_admin``: Clusters that implement ``client.admin.Cluster``, and the clients of a file
+``memory_admin``: Clusters that implement ``client.admin.ClusterAdmin``, and the clients of a file
 ``memory_groups``: Consumer groups and their committed offsets, as one cluster holds them
 ``memory_network``: A cluster that implements ``Network``, and keeps what brokers keep of producers
 ``memory_topics``: A cluster whose topics may hold records, and a store of state records

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from orchestration.dagster.resources import Isthmus
 from orchestration.flows.observation.flow_reader import look_here
 from orchestration.flows.observation.lag_watch import LagWatch
-from orchestration.services.home import Home
-from replication.adapters.followed_file import Reading
+from orchestration.services.state_directory import StateDirectory
+from replication.adapters.followed_file import FileInForce
 from replication.config.changes import fingerprint
 from replication.config.load import Loaded
 from replication.errors import ClusterRejected, ClusterUnavailable
@@ -97,14 +97,14 @@ class World:
         self.acted_until = 0.0
         self.started: list[str] = []
         self.stopped: list[str] = []
-        self.home = Home(Path("/nowhere"))
+        self.state_directory = StateDirectory(Path("/nowhere"))
         self.watch = LagWatch()
 
     @property
-    def reading(self) -> Reading:
+    def reading(self) -> FileInForce:
         """The settings in force; only their content matters here."""
         loaded = Loaded(self.config, (), {})
-        return Reading(loaded, fingerprint(loaded), self.read_ms, self.problem, self.changes)
+        return FileInForce(loaded, fingerprint(loaded), self.read_ms, self.problem, self.changes)
 
     def store(self, flow: Flow) -> MemoryStore:
         return self.target

@@ -1,4 +1,4 @@
-"""Clusters in memory that implement ``client.admin.Cluster``, and the clients of a file."""
+"""Clusters in memory that implement ``client.admin.ClusterAdmin``, and the clients of a file."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from support.settings.configs import a_config, a_flow
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from replication.client.admin import Cluster
+    from replication.client.admin import ClusterAdmin
 
 
 def flow(source: str = "A", **sections: object):
@@ -53,7 +53,7 @@ def one_topic(configs=None, ours=None, rules: ConfigSync | None = None) -> Stage
     return Stage(flow(configs=rules or ConfigSync()), A=source, B=target)
 
 
-def right_clusters(flow: str) -> Callable[[Cluster, Cluster], None]:
+def right_clusters(flow: str) -> Callable[[ClusterAdmin, ClusterAdmin], None]:
     """Return the check of a flow whose clusters are right unless both are one."""
     return lambda source, target: require_clusters(
         FlowClusters(flow), source.cluster_id(), target.cluster_id()

@@ -95,8 +95,8 @@ class Flow:
 
     def wait_copied(self, partitions: list[TopicPartition] | None = None) -> None:
         """Wait until the anchors say that all of the source is on the target."""
-        wanted = partitions or self.partitions
-        self.wait_for(lambda anchors: self._all_copied(anchors, wanted), "all copied")
+        expected = partitions or self.partitions
+        self.wait_for(lambda anchors: self._all_copied(anchors, expected), "all copied")
 
     def wait_moved(self, records: int) -> None:
         """Wait until at least ``records`` more were copied."""
@@ -118,13 +118,13 @@ class Flow:
                 time.sleep(0.1)
         raise AssertionError(f"waited in vain until {what}: {anchors}")
 
-    def _all_copied(self, anchors: dict[TopicPartition, Anchor], wanted) -> bool:
-        end_offsets = self.admin.end_offsets(wanted)
+    def _all_copied(self, anchors: dict[TopicPartition, Anchor], expected) -> bool:
+        end_offsets = self.admin.end_offsets(expected)
         return all(  # a partition without a leader, or with one that lags, has no known end
             each in anchors
             and each in end_offsets
             and (anchors[each].source or 0) >= max(end_offsets[each], self.fed[each])
-            for each in wanted
+            for each in expected
         )
 
     def end(self, spec: UnitSpec) -> None:
@@ -183,13 +183,13 @@ class Flow:
     def assert_equal(self, isolation: str = "read_committed") -> None:
         """Compare all topics: content and order by partition, also for those who read dirty."""
         for topic in self.topics:
-            wanted = kafka_records.consume_all(self.here, topic, isolation)
+            expected = kafka_records.consume_all(self.here, topic, isolation)
             found = kafka_records.consume_all(self.to, topic)
-            ours, theirs = [e.content for e in found], [e.content for e in wanted]
+            ours, theirs = [e.content for e in found], [e.content for e in expected]
             pairs = enumerate(zip(ours, theirs, strict=False))
             same = next((n for n, (one, other) in pairs if one != other), len(ours))
-            told = f"{topic}: {len(ours)} of {len(theirs)}, different after {same}"
-            assert ours == theirs, told
+            output = f"{topic}: {len(ours)} of {len(theirs)}, different after {same}"
+            assert ours == theirs, output
 
 
 def _anchors(records: Iterable[Stored]) -> dict[TopicPartition, Anchor]:
@@ -268,8 +268,8 @@ def kill(process: subprocess.Popen[bytes]) -> None:
 
 def report_of(process: subprocess.Popen[bytes]) -> UnitReport:
     """Wait for a unit's process and return what it reported."""
-    told, _ = process.communicate(timeout=WAIT_S)
-    return pickle.loads(told)  # noqa: S301 -- our own process wrote it
+    output, _ = process.communicate(timeout=WAIT_S)
+    return pickle.loads(output)  # noqa: S301 -- our own process wrote it
 
 
 if __name__ == "__main__":

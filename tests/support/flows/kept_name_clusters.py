@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from bench.threads import working
 from orchestration.flows.comparison.compared_partition import TopicPair
-from orchestration.flows.comparison.own_records import OwnRecords
+from orchestration.flows.comparison.own_records import FlowRecordFilter
 from orchestration.flows.comparison.topic_comparison import Options, TopicComparer
 from replication.adapters.topics.state_store import StateStore
 from replication.model import Mode
@@ -162,7 +162,7 @@ class Mesh:
             target_admin=properties[1],
         )
         flow = configured(*(self.names[each] for each in way), clients=clients, **self.settings)
-        telling = OwnRecords.for_flow(flow, a_config(*self.configured)) if own else None
+        telling = FlowRecordFilter.for_flow(flow, a_config(*self.configured)) if own else None
         comparer = TopicComparer((properties[0], properties[1]), Options(), telling)
         try:
             work = comparer.plan([TopicPair(self.topic, self.topic)])
@@ -203,9 +203,9 @@ class Mesh:
             ):
                 return
             time.sleep(0.3)
-        raise AssertionError(f"not everything arrived: {self.told()}")
+        raise AssertionError(f"not everything arrived: {self.reported()}")
 
-    def told(self) -> dict[str, str]:
+    def reported(self) -> dict[str, str]:
         return {
             each: f"{len({e.value for e in self.read(each)})} of {len(self.due(each))}"
             for each in self.clusters
@@ -240,11 +240,11 @@ class Mesh:
             )
             assert came_home == 0, f"{came_home} records came home to {where}"
             births = {value.decode().split()[0] for value in self.due(where)}
-            wanted = {
+            required = {
                 (born, n): self.written[born, n] for born in births for n in range(self.partitions)
             }
             if or_again:
                 found = {key: list(dict.fromkeys(values)) for key, values in found.items()}
-            for key, values in wanted.items():
+            for key, values in required.items():
                 assert found[key] == values, (where, key, len(found[key]), len(values))
-            assert {key for key, some in found.items() if some} <= wanted.keys()
+            assert {key for key, some in found.items() if some} <= required.keys()

@@ -147,16 +147,16 @@ def killed_run(
 
 def _killed_at(step: str, lines: Iterator[str], also: Mapping[str, Callable[[], object]]) -> None:
     process = int(next(each for each in lines if each.startswith("-- ")).split()[1])
-    told, is_killed = [], False
+    reported, is_killed = [], False
     for line in lines:
-        told.append(line)
+        reported.append(line)
         for name, act in also.items():
             if "step " in line and f", {name}:" in line:
                 act()
         if "step " in line and f", {step}:" in line and not is_killed:
             os.kill(process, signal.SIGKILL)
             is_killed = True
-    assert is_killed, f"step {step} never began: {''.join(told)}"
+    assert is_killed, f"step {step} never began: {''.join(reported)}"
 
 
 def _kept() -> dict[str, str]:

@@ -14,7 +14,7 @@ from replication.model import PartitionPlan, TopicPartition
 from replication.state import Anchor, anchors_topic
 from spark_jobs.transform import point_record
 from spark_jobs.transform.flow_transforms import clusters_of
-from spark_jobs.transform.run.run_setting import Setting
+from spark_jobs.transform.run.run_setting import TransformRunContext
 from spark_jobs.transform.run.transform_run import TransformRun
 from spark_jobs.transform.task import tasks
 from support.flows.state_reader import StateReader
@@ -84,7 +84,7 @@ class TransformFlow:
         """Return a run that was told what to transform, but does not run yet."""
         source = KafkaAdmin({"bootstrap.servers": self.here})
         target = KafkaAdmin({"bootstrap.servers": self.there})
-        setting = Setting(
+        setting = TransformRunContext(
             self.flow,
             clusters_of(self.flow, "", "", has_copies=False),
             generation,

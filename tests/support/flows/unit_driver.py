@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import socket
 import threading
-import time
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
 from bench.threads import working
 from replication.adapters.wire import connect
+from replication.clock import now_ms
 from replication.copier.host import Host
 from replication.errors import ClusterUnavailable
 from replication.model import Desired, FlowState
@@ -33,7 +33,7 @@ class UnitDriver:
         self._tail = flow.store.tail(status_topic(flow.alias))
         self._desired = Desired.RUN
         self._generation = 0
-        self._started = int(time.time() * 1000)
+        self._started = now_ms()
         self._unit: threading.Thread | None = None
 
     def follow(self, over: threading.Event) -> None:
@@ -77,7 +77,7 @@ class UnitDriver:
             socket.gethostname(),
             os.getpid(),
             self._started,
-            int(time.time() * 1000),
+            now_ms(),
         )
         self.flow.store.write(status_topic(self.flow.alias), status)
 

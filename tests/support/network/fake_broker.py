@@ -189,7 +189,7 @@ class FakeBroker:
         topics = defaultdict(list)
         for each in self.logs:
             topics[each.topic].append(each.partition)
-        wanted = topics if request.topics is None else [each.name for each in request.topics]
+        expected = topics if request.topics is None else [each.name for each in request.topics]
         brokers = {NODE: ("127.0.0.1", self.port), **self.others}
         return response(
             throttle_time_ms=0,
@@ -199,7 +199,7 @@ class FakeBroker:
                 response.MetadataResponseBroker(node_id=node, host=host, port=port, rack=None)
                 for node, (host, port) in brokers.items()
             ],
-            topics=[self._topic(response, name, topics.get(name)) for name in wanted],
+            topics=[self._topic(response, name, topics.get(name)) for name in expected],
         )
 
     def _topic(self, response: Any, name: str, partitions: Iterable[int] | None) -> Any:

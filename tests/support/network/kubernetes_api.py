@@ -140,12 +140,12 @@ class Kubernetes:
     def _chosen(self, selector: str) -> list[Pod]:
         terms = [each for each in selector.split(",") if each]
         not_wanted = {tuple(each.split("!=")) for each in terms if "!=" in each}
-        wanted = {tuple(each.split("=")) for each in terms if "!=" not in each}
+        expected = {tuple(each.split("=")) for each in terms if "!=" not in each}
         labels = {
             each: {*each.manifest["metadata"]["labels"].items()} for each in self.pods.values()
         }
         return [
-            each for each, found in labels.items() if wanted <= found and not not_wanted & found
+            each for each, found in labels.items() if expected <= found and not not_wanted & found
         ]
 
 

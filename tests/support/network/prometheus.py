@@ -14,8 +14,8 @@ class Scrape(dict[tuple[str, frozenset[tuple[str, str]]], float]):
 
     def of(self, name: str, **labels: str) -> float | None:
         """Return the sum of the samples that have these labels; None: there is none."""
-        wanted = labels.items()
-        found = [v for (each, given), v in self.items() if each == name and wanted <= given]
+        expected = labels.items()
+        found = [v for (each, given), v in self.items() if each == name and expected <= given]
         return sum(found) if found else None
 
 

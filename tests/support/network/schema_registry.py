@@ -62,7 +62,7 @@ class Registry:
 
 
 def _handler(registry: Registry) -> type[BaseHTTPRequestHandler]:
-    wanted = f"Basic {base64.b64encode(registry.login.encode()).decode()}"
+    expected = f"Basic {base64.b64encode(registry.login.encode()).decode()}"
 
     class Handler(BaseHTTPRequestHandler):
         timeout = 10
@@ -71,7 +71,7 @@ def _handler(registry: Registry) -> type[BaseHTTPRequestHandler]:
             registry.asked.append(self.path)
             if registry.fails_with:
                 self.answer(registry.fails_with, {"message": "told to fail"})
-            elif registry.login and self.headers.get("Authorization") != wanted:
+            elif registry.login and self.headers.get("Authorization") != expected:
                 self.answer(401, {"error_code": 401})
             elif (found := self.found()) is None:
                 self.answer(404, {"error_code": 40403})

@@ -11,7 +11,7 @@ from replication.config.load import Loaded, examine, load_config
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from replication.config.file.findings import Finding
+    from replication.config.file.findings import ConfigFinding
     from replication.settings.flow_settings import Flow
 
 TWO = """\
@@ -40,12 +40,12 @@ def flow(folder: Path, more: str, name: str = "A->B") -> Flow:
     return loaded(folder, TWO + more).config.flow(name)
 
 
-def found(folder: Path, text: str, *, lenient: bool = False) -> tuple[Finding, ...]:
+def found(folder: Path, text: str, *, lenient: bool = False) -> tuple[ConfigFinding, ...]:
     """Return all findings of a file, wrong or not."""
     return examine(written(folder, text), lenient=lenient)[1]
 
 
-def about(findings: tuple[Finding, ...], key: str) -> list[str]:
+def about(findings: tuple[ConfigFinding, ...], key: str) -> list[str]:
     """Return severity, message and suggestion of each finding about ``key``."""
     return [f"{f.severity}: {f.message} → {f.suggestion}" for f in findings if f.key == key]
 

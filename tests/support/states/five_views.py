@@ -21,15 +21,15 @@ from orchestration.dagster.assets import stream_key, topics_key
 from orchestration.dagster.check_history import last_result
 from orchestration.dagster.check_results import HEALTH_CHECK
 from orchestration.dagster.checks import build_flow_checks
-from orchestration.dagster.observations.topics import COPIED_CHECK
+from orchestration.dagster.observations.topic_events import COPIED_CHECK
 from orchestration.dagster.resources import Isthmus
 from orchestration.dagster.sensors import supervisor
-from orchestration.flows.observation.clock import now_ms
 from orchestration.flows.status_view import StatusView, as_data
-from orchestration.report.flow_history import FlowHistory
+from orchestration.report.flow_history import FlowSeries
 from orchestration.report.page import page
-from orchestration.services.home import Home
 from orchestration.services.launcher import Launcher
+from orchestration.services.state_directory import StateDirectory
+from replication.clock import now_ms
 from replication.config.load import load_config
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Reading(NamedTuple):
 
     at: float
     until: float
-    said: Any
+    output: Any
 
 
 class FiveViews:
@@ -57,7 +57,7 @@ class FiveViews:
     def __init__(self, application: Application, hook: Hook) -> None:
         self._application, self._hook = application, hook
         self._config = load_config(application.config).config
-        self._home = Home(application.home / "state")
+        self._home = StateDirectory(application.home / "state")
         self._isthmus = Isthmus(str(application.config), str(self._home.root))
         self._instance = dg.DagsterInstance.ephemeral()
         self._cursors: dict[str, str | None] = {}
@@ -93,7 +93,7 @@ class FiveViews:
         The first one within ``come_s``, the others within ``agree_s`` after it.
         """
         while True:
-            took = {view: self._first(view, since, said) for view, said in is_so.items()}
+            took = {view: self._first(view, since, output) for view, output in is_so.items()}
             known = [each for each in took.values() if each is not None]
             limit_s = min(known) + agree_s if known else come_s
             if len(known) == len(took) or time.monotonic() > since + limit_s:
@@ -102,10 +102,10 @@ class FiveViews:
 
     def _first(self, view: str, since: float, is_so: Callable[[Any], bool]) -> float | None:
         asked = (each for each in tuple(self._readings[view]) if each.at >= since)
-        return next((each.until - since for each in asked if is_so(each.said)), None)
+        return next((each.until - since for each in asked if is_so(each.output)), None)
 
     def last(self, view: str) -> Any:
-        return self._readings[view][-1].said
+        return self._readings[view][-1].output
 
     def run_checks(self, flow: str) -> dict[str, tuple[bool, str]]:
         """Run a flow's checks as somebody does who presses the button; return their results."""
@@ -119,8 +119,8 @@ class FiveViews:
     def _ask(self, name: str, view: Callable[[], Any]) -> None:
         while not self._over.is_set():
             at = time.monotonic()
-            said = view()
-            self._readings[name].append(Reading(at, time.monotonic(), said))
+            output = view()
+            self._readings[name].append(Reading(at, time.monotonic(), output))
             self._over.wait(max(0.1, _BETWEEN_S - (time.monotonic() - at)))
 
     def _status(self) -> dict[str, Any]:
@@ -174,37 +174,37 @@ class FiveViews:
         """Return the text of the page after one look at the flows."""
         at_ms, histories = now_ms(), []
         for each in self._looks[1].look():
-            history = FlowHistory(each.name, 60.0)
+            history = FlowSeries(each.name, 60.0)
             history.add(each, at_ms)
             histories.append(history)
         return unescape(page(histories, at_ms))
 
 
-def flow_state(view: str, flow: str, said: Any) -> str:
+def flow_state(view: str, flow: str, output: Any) -> str:
     """Return the state that a view names of a flow; empty: it names none."""
     if view == "status":
-        return str(said[flow]["state"])
+        return str(output[flow]["state"])
     if view == "metric":
-        return _label(said, "isthmus_flow_state", *_ends(flow)) if said else "up == 0"
+        return _label(output, "isthmus_flow_state", *_ends(flow)) if output else "up == 0"
     if view == "check":
-        return said[flow, HEALTH_CHECK][1].partition(":")[0]
+        return output[flow, HEALTH_CHECK][1].partition(":")[0]
     if view == "alert":
-        mine = [each for each in said if flow in each["flows"]]
+        mine = [each for each in output if flow in each["flows"]]
         return str(mine[-1]["state"]) if mine else ""
-    return _found(rf"<td>{re.escape(flow)}</td><td>(\w+)", said)
+    return _found(rf"<td>{re.escape(flow)}</td><td>(\w+)", output)
 
 
-def partition_state(view: str, flow: str, topic: str, said: Any) -> str:
+def partition_state(view: str, flow: str, topic: str, output: Any) -> str:
     """Return the state that a view names of partition 0 of a topic; empty: it names none."""
     if view == "status":
-        states = {e["topic"]: e["partitions"][0]["state"] for e in said[flow]["topics"]}
+        states = {e["topic"]: e["partitions"][0]["state"] for e in output[flow]["topics"]}
         return str(states.get(topic, ""))
     if view == "metric":
         labels = (*_ends(flow), ("topic", topic))
-        return _label(said, "isthmus_partition_not_running", *labels) if said else "up == 0"
+        return _label(output, "isthmus_partition_not_running", *labels) if output else "up == 0"
     if view == "report":
-        return _found(rf"<td>{topic}-0</td><td>([A-Z_]+)</td>", said)
-    text = said[flow, COPIED_CHECK][1] if view == "check" else _told(flow, said)
+        return _found(rf"<td>{topic}-0</td><td>([A-Z_]+)</td>", output)
+    text = output[flow, COPIED_CHECK][1] if view == "check" else _told(flow, output)
     return _found(rf"\b([A-Z_]+): (?:[\w-]+, )*{topic}\b", text)
 
 
@@ -223,11 +223,11 @@ def _ends(flow: str) -> tuple[tuple[str, str], ...]:
 
 def _label(scrape: Scrape, metric: str, *labels: tuple[str, str]) -> str:
     """Return the label ``state`` of the first sample that is 1 and has these labels."""
-    wanted = set(labels)
+    expected = set(labels)
     found = (
         dict(given).get("state", "")
         for (name, given), value in scrape.items()
-        if name == metric and value == 1 and wanted <= given
+        if name == metric and value == 1 and expected <= given
     )
     return next(found, "")
 

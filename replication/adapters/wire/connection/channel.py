@@ -6,7 +6,7 @@ gets the next response. Large responses are received straight into the request's
 A broker that throttles says for how long it reads no further request of a connection (KIP-219).
 Who uses it waits so long, see ``pause_s``; what was sent before gets that much more time.
 
-A SASL session ends at a time that the broker has told (KIP-368): the first request after it closes
+A SASL session ends at a time that the broker has named (KIP-368): the first request after it closes
 the connection. So a channel changes to another connection before, between two requests.
 """
 
@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from replication.adapters.wire.connection.responses import NewBuffer, Responses
-from replication.adapters.wire.connection.session import Session
+from replication.adapters.wire.connection.session import SaslSession
 from replication.client.moment import Moment
 from replication.errors import ClusterUnavailable
 
@@ -81,8 +81,8 @@ class Channel:
         self._sock = connection.sock
         self._secure = isinstance(connection.sock, ssl.SSLSocket)
         self._loop.add_reader(self._sock.fileno(), self._on_readable)
-        self._heard_at = time.monotonic()  # when something came last
-        self.session = Session(connection.expires_at)
+        self._received_at = time.monotonic()  # when something came last
+        self.session = SaslSession(connection.expires_at)
 
     @property
     def open_requests(self) -> int:
@@ -177,7 +177,7 @@ class Channel:
 
     def is_silent_since(self, moment: float) -> bool:
         """Say whether nothing has come since, in monotonic seconds."""
-        return self.error is None and self._heard_at < moment
+        return self.error is None and self._received_at < moment
 
     def hurry(self, now: float) -> None:
         """Wait for its open requests only a sixth of their time limits from now on."""
@@ -273,7 +273,7 @@ class Channel:
 
     def _take(self, count: int) -> None:
         """Hand the responses in ``count`` bytes that were read to their requests."""
-        self._heard_at = time.monotonic()
+        self._received_at = time.monotonic()
         for body in self._responses.take(count):
             self._open.popleft().on_response(body, None)
             if self.error is not None:

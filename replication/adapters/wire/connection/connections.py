@@ -47,8 +47,8 @@ class BrokerConnections:
 
     def learn(self, brokers: Mapping[int, tuple[str, int]]) -> None:
         """Note the brokers of a metadata response; keep the bootstrap addresses."""
-        stay = {node: address for node, address in self.brokers.items() if node < 0}
-        self.brokers = {**brokers, **stay}
+        bootstrap = {node: address for node, address in self.brokers.items() if node < 0}
+        self.brokers = {**brokers, **bootstrap}
 
     def ready(self, node: int, purpose: str) -> Channel | None:
         """Return the open channel, or None; never opens one."""

@@ -85,7 +85,7 @@ def open_connection(
         provider = config.get("sasl_oauth_token_provider")
         if isinstance(provider, TokenProvider):
             provider.forget()
-        raise LoginRejected(f"authenticating at {where}: {_said(error)}") from error
+        raise LoginRejected(f"authenticating at {where}: {_reason(error)}") from error
     except kafka_errors.KafkaProtocolError as error:
         reason = f"the answer is not Kafka's ({error}): check port and security.protocol"
         raise ClusterUnavailable(f"connecting to {where}: {reason}") from error
@@ -98,7 +98,7 @@ def open_connection(
         net.close()
 
 
-def _said(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     """Return a refusal in the broker's words: kafka-python adds its own names, twice."""
     return re.sub(r"^\[Error \d+\] |\w+Error: ", "", str(error))
 

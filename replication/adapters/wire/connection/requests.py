@@ -117,10 +117,10 @@ def _matched(channel: Channel, correlation: int, on_response: OnResponse) -> OnR
 
     All later ones would be taken for responses to the wrong requests, too.
     """
-    wanted = correlation.to_bytes(4, "big")
+    expected = correlation.to_bytes(4, "big")
 
     def take(frame: memoryview | None, error: Exception | None) -> None:
-        if frame is not None and frame[:4] != wanted:
+        if frame is not None and frame[:4] != expected:
             error = ClusterUnavailable(
                 f"connection to {channel.where}: a response to another request"
             )

@@ -10,7 +10,7 @@ _LEAST_PAUSE_S = 1.0  # between two attempts to renew
 _RENEW_AT = (0.6, 0.8)  # of a session's life; spread, so that not all log in at once
 
 
-class Session:
+class SaslSession:
     """The session of a connection that ends at ``expires_at``, monotonic; None: it has no end."""
 
     def __init__(self, expires_at: float | None) -> None:

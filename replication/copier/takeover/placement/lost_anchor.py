@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from replication.client.error_codes import ErrorCode
 from replication.client.fetch_session import FetchOptions
-from replication.client.network import NotGranted, Reading
+from replication.client.network import NotGranted, PartitionReader
 from replication.client.state_log import StateLog
 from replication.errors import ClusterUnavailable
 from replication.model import EARLIEST_TIMESTAMP, Mode, TopicPartition
@@ -174,7 +174,7 @@ class LostAnchors:
     ) -> tuple[OwnBatch | None, bool]:
         """Return the last batch of ours in [at, end), and whether all of that was read."""
         target, last, size = self.connections.target, None, 0
-        reading, moved_at = Reading(target, place, "search"), time.monotonic()
+        reading, moved_at = PartitionReader(target, place, "search"), time.monotonic()
         while at < end and (most is None or size < most):
             found = await reading.fetch(at, FetchOptions(max_wait_ms=50))
             if found is None or found.error or not found.records:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from replication.client.network import Network
     from replication.copier.partition.partition_copy import PartitionCopy
     from replication.model import PartitionPlan
-    from replication.records.codec import Record
+    from replication.records.codec import BatchRecord
     from replication.state import Anchor
 
 _LOG_START_S = 3.0
@@ -75,16 +75,16 @@ class _Skipped:
     count: int
     seen: int = 0
     after: int | None = None
-    last: Record | None = None  # before ``after``
+    last: BatchRecord | None = None  # before ``after``
 
-    def add(self, records: Sequence[Record], offsets: Sequence[int]) -> None:
+    def add(self, records: Sequence[BatchRecord], offsets: Sequence[int]) -> None:
         if self.seen < self.count <= self.seen + len(offsets):
             self.last = records[self.count - self.seen - 1]
             self.after = offsets[self.count - self.seen - 1] + 1
         self.seen += len(offsets)
 
 
-def _is_last_own(partition: PartitionCopy, record: Record) -> bool:
+def _is_last_own(partition: PartitionCopy, record: BatchRecord) -> bool:
     if partition.last_own is None:
         return True
     (copied,) = walk(memoryview(partition.last_own), partition.target)

@@ -7,10 +7,10 @@ id. The flow's policy, or an operator's decision, says whether such a partition 
 from __future__ import annotations
 
 import asyncio
-import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from replication.clock import now_ms
 from replication.copier.partition.broker_errors import target_reset
 from replication.copier.partition.partition_copy import PartitionCopy
 from replication.copier.partition.transactional_copy import TransactionalCopy
@@ -120,7 +120,7 @@ class StartPositions:
         end = await self._offsets.at(partition, LATEST_TIMESTAMP, of_target=True)
         if end is None:
             return
-        moved = renamed(partition.claimed, partition.target.topic, end, int(time.time() * 1000))
+        moved = renamed(partition.claimed, partition.target.topic, end, now_ms())
         partition.claimed = replace(moved, generation=self.spec.generation)
 
     def _partition(self, plan: PartitionPlan) -> PartitionCopy:
@@ -229,7 +229,7 @@ class StartPositions:
             source=source,
             target=target,
             generation=self.spec.generation,
-            at_ms=int(time.time() * 1000),
+            at_ms=now_ms(),
             clean=known.clean or not same,
             appenders=known.appenders if same else (),  # who may still append must be fenced
             former=known.former if same else known.target_topic,
@@ -243,7 +243,7 @@ class StartPositions:
         self, partition: PartitionCopy, lost: OffsetRange, state: PartitionState, why: str
     ) -> None:
         first, after = lost
-        now = int(time.time() * 1000)
+        now = now_ms()
         topic_id = partition.claimed.source_topic_id
         self.losses.append(
             Loss(partition.flow, *partition.source, topic_id, first, state, after, why, now)

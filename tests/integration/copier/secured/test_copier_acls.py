@@ -72,6 +72,6 @@ def test_without_transactional_ids_only_what_followed_the_anchors_comes_again(
 
 def assert_in_order(flow, topic, repeats):
     """Compare what came first with the source, and count what came again."""
-    wanted, found = values(flow.here, topic), values(flow.to, topic)
-    assert {n: list(dict.fromkeys(each)) for n, each in found.items()} == wanted
-    assert sum(map(len, found.values())) - sum(map(len, wanted.values())) <= repeats
+    expected, found = values(flow.here, topic), values(flow.to, topic)
+    assert {n: list(dict.fromkeys(each)) for n, each in found.items()} == expected
+    assert sum(map(len, found.values())) - sum(map(len, expected.values())) <= repeats

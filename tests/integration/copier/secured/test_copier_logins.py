@@ -155,14 +155,14 @@ def test_use_27_whoever_is_refused_is_told_why_as_whom_and_in_which_line_it_is_s
     """SEC: the reason has user, key, file and line, and no password."""
 
     def refused(case: str) -> str:
-        way, said, key = REFUSED[case]
+        way, output, key = REFUSED[case]
         ways = (way, Way("PLAINTEXT")) if side == 0 else (Way("PLAINTEXT"), way)
         cell = Cell(clusters, tmp_path, ways)
         alias = (cell.flow.alias, "B")[side]
         report = copy(cell.spec(epoch_s=2.0))
         place = cell.line(f"{alias}.{key}")
         user = f"user {way.user}, " if way.mechanism else ""
-        assert re.search(said, report.outcome), (case, report.outcome)
+        assert re.search(output, report.outcome), (case, report.outcome)
         assert report.outcome.endswith(f"({user}{place})"), (case, report.outcome)
         assert not re.search("wrong|Error|_ssl.c", report.outcome), (case, report.outcome)
         assert report.records == 0
@@ -281,10 +281,10 @@ def test_bl_105_a_driver_logs_in_in_four_ways_at_once_and_mixes_none_up(
     ]
 
     def wait_copied() -> None:
-        wanted = [each.content for each in here.read()]
-        wait_for(lambda: all(len(each.read()) == len(wanted) for each in copies))
+        expected = [each.content for each in here.read()]
+        wait_for(lambda: all(len(each.read()) == len(expected) for each in copies))
         for each in copies:
-            assert [record.content for record in each.read()] == wanted
+            assert [record.content for record in each.read()] == expected
 
     key = Path(logins["keys"]["ssl.keystore.location"])
     former = shutil.copy(key, tmp_path / f"former{key.suffix}")

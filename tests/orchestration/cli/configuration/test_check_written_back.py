@@ -15,7 +15,7 @@ from replication.config.file.properties import as_written
 from replication.config.keys.connection_keys import MASK, is_secret
 from replication.config.keys.section_keys import known
 from replication.config.load import Loaded, examine
-from replication.settings.setting_key import Level
+from replication.settings.setting_key import KeyLevel
 
 if TYPE_CHECKING:
     from replication.settings.flow_settings import Flow
@@ -47,7 +47,7 @@ VALUES = {
 }
 KEYS = {
     key.name: key
-    for level in (Level.FLOW, Level.FILE, Level.CONNECTOR, Level.CREATION)
+    for level in (KeyLevel.FLOW, KeyLevel.FILE, KeyLevel.CONNECTOR, KeyLevel.CREATION)
     for key in known(level).values()
     if not key.name.endswith(("*", "webhook.url", "alert.urls"))
     and key.kind.partition(" ")[0] in {*VALUES, "choice"}
@@ -75,7 +75,7 @@ def files(draw: st.DrawFn) -> str:
         key = KEYS[name]
         kind, _, choices = key.kind.partition(" ")
         value = draw(st.sampled_from(choices.split("|")) if kind == "choice" else VALUES[kind])
-        prefix = draw(st.sampled_from(["", "", "A->B."])) if key.level is not Level.FILE else ""
+        prefix = draw(st.sampled_from(["", "", "A->B."])) if key.level is not KeyLevel.FILE else ""
         lines.append(f"{prefix}{name} = {as_written(value)}\n")
     others = draw(st.lists(st.sampled_from(sorted(OTHERS)), max_size=3, unique=True))
     lines += [f"{name} = {as_written(draw(st.sampled_from(OTHERS[name])))}\n" for name in others]

@@ -48,9 +48,9 @@ def run(tmp_path):
 def test_a_topic_that_is_left_alone_is_a_skip_without_a_problem(clusters, run):
     clusters["B"].counts = {"A.orders": 2, "A.stock": 5}  # more than the source has
     done = run("apply", "-o", "json")
-    told = json.loads(done.stdout)
-    assert (done.exit_code, told["failed"]) == (0, False)
-    (stock,) = [each for each in told["outcomes"] if "A.stock" in each["text"]]
+    reported = json.loads(done.stdout)
+    assert (done.exit_code, reported["failed"]) == (0, False)
+    (stock,) = [each for each in reported["outcomes"] if "A.stock" in each["text"]]
     assert (stock["outcome"], stock["problem"]) == ("skipped", None)
     assert done.stderr == ""
 

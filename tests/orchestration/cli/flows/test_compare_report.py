@@ -8,29 +8,41 @@ import pytest
 
 from orchestration.cli.flows.compare_remarks import remarks
 from orchestration.cli.flows.compare_report import as_json, lines, sentence
-from orchestration.flows.comparison.compared_partition import Result, Work
-from orchestration.flows.comparison.comparison_verdict import Gone, LateRow, NotFound, Report, Row
-from orchestration.flows.comparison.copy_positions import Copied
-from orchestration.flows.comparison.flow_comparison import Late
+from orchestration.flows.comparison.compared_partition import PartitionResult, Work
+from orchestration.flows.comparison.comparison_verdict import (
+    ComparisonReport,
+    ComparisonRow,
+    DeletedSourceTopic,
+    NotFound,
+    UncopiedRow,
+)
+from orchestration.flows.comparison.copy_positions import CopyPosition
+from orchestration.flows.comparison.flow_comparison import UncopiedPartition
 from replication.model import TopicPartition
 from replication.records.compare_compacted import Compacted
-from replication.records.comparison_result import Apart, Comparison, Example, Kind, Limits
+from replication.records.comparison_result import (
+    Comparison,
+    DifferenceKind,
+    Example,
+    Limits,
+    NoCounterpart,
+)
 
 CLEAN = "0 lost, 0 repeated, 0 different, 0 out of order"
 
 
-def row(number: int = 0, topic: str = "t", equal: int = 0, **more: object) -> Row:
-    """Return a row; ``more``: fields of the work, the result, the row, or counts by Apart."""
+def row(number: int = 0, topic: str = "t", equal: int = 0, **more: object) -> ComparisonRow:
+    """Return a row; ``more``: fields of work, result and row, or counts by NoCounterpart."""
     work = Work(TopicPartition(topic, number), TopicPartition(f"A.{topic}", number), 9, 9, 9)
     found = Comparison(equal, equal, equal)
-    result = Result(work, found)
-    made = Row("A->B", result, ("A", "B"))
+    result = PartitionResult(work, found)
+    made = ComparisonRow("A->B", result, ("A", "B"))
     for name, value in more.items():
-        if name.upper() in Apart.__members__:
-            found.apart[Apart[name.upper()]] = value
+        if name.upper() in NoCounterpart.__members__:
+            found.no_counterpart[NoCounterpart[name.upper()]] = value
         elif hasattr(work, name):
             work = replace(work, **{name: value})
-        elif name in Result._fields:
+        elif name in PartitionResult._fields:
             result = result._replace(**{name: value})
         else:
             made = made._replace(**{name: value})
@@ -43,9 +55,9 @@ def row(number: int = 0, topic: str = "t", equal: int = 0, **more: object) -> Ro
         ({"on_target": False}, "missing topic", "B has no topic A.t"),
         ({"on_source": False}, "more partitions",
          "only B has them; it has more partitions, 0 records in them"),
-        ({"in_flight": 1, "copied": Copied(5, halted="REFUSED: too large")}, "halted",
+        ({"in_flight": 1, "copied": CopyPosition(5, halted="REFUSED: too large")}, "halted",
          "copying has halted, so what is in flight does not arrive: REFUSED: too large"),
-        ({"copied": Copied(remark="the flow has no anchor of it")}, "position",
+        ({"copied": CopyPosition(remark="the flow has no anchor of it")}, "position",
          "the flow has no anchor of it"),
         ({"in_flight": 1_200}, "in flight",
          "1,200 records in flight: behind what the anchors say is copied"),
@@ -59,7 +71,7 @@ def row(number: int = 0, topic: str = "t", equal: int = 0, **more: object) -> Ro
          "7 records replaced on A by a later one of their key"),
         ({"compacted_on_target": 7}, "compacted on the target",
          "7 records replaced on B by a later one of their key"),
-        ({"of_others": 7, "beside": ("C->B",)}, "merged",
+        ({"of_others": 7, "other_writers": ("C->B",)}, "merged",
          "7 records of other producers in the target topic left out; C->B may write to it, too"),
         ({"compacted": Compacted(source=False)}, "compacted",
          "compacted on B: compared by key, the last record of each"),
@@ -73,17 +85,17 @@ def row(number: int = 0, topic: str = "t", equal: int = 0, **more: object) -> Ro
 )  # fmt: skip
 def test_what_is_told_apart_is_said_by_name_in_text_and_json(more, about, text):
     made = row(**more)
-    told = {each.about: each for each in remarks([made])}
-    assert told[about].text == text
-    assert f"t -> A.t, partition 0: {text}" in list(lines(Report([made])))
-    as_told = {each["about"]: each for each in as_json(Report([made]))["remarks"]}
+    reported = {each.about: each for each in remarks([made])}
+    assert reported[about].text == text
+    assert f"t -> A.t, partition 0: {text}" in list(lines(ComparisonReport([made])))
+    as_told = {each["about"]: each for each in as_json(ComparisonReport([made]))["remarks"]}
     assert as_told[about.replace(" ", "_").replace("'s", "")]["text"] == text
 
 
 def test_partitions_of_which_the_same_is_true_share_a_remark_and_topics_do_not():
     rows = [row(0, deleted_on_target=3), row(1), row(2, deleted_on_target=4)]
     other = row(0, topic="u", deleted_on_target=5)
-    shown = list(lines(Report([*rows, other])))
+    shown = list(lines(ComparisonReport([*rows, other])))
     assert shown == [
         "t -> A.t, partitions 0, 2: 7 records deleted on B, before its first offset (retention)",
         "u -> A.u, partition 0: 5 records deleted on B, before its first offset (retention)",
@@ -92,57 +104,59 @@ def test_partitions_of_which_the_same_is_true_share_a_remark_and_topics_do_not()
 
 def test_missing_partitions_of_a_topic_that_is_there_are_named_by_number():
     rows = [row(0, equal=5), row(1, on_target=False), row(2, on_target=False)]
-    assert list(lines(Report(rows))) == [
+    assert list(lines(ComparisonReport(rows))) == [
         "t -> A.t, partitions 1, 2: B does not have them; A has more partitions"
     ]
-    assert sentence(Report(rows)) == (
+    assert sentence(ComparisonReport(rows)) == (
         f"different: 5 records, {CLEAN}; 2 partitions missing on the target"
     )
 
 
 def test_a_target_without_any_of_the_topics_is_named():
     rows = [row(on_target=False), row(topic="u", on_target=False)]
-    assert sentence(Report(rows)) == f"different: 0 records, {CLEAN}; 2 of 2 topics not on B"
+    assert (
+        sentence(ComparisonReport(rows)) == f"different: 0 records, {CLEAN}; 2 of 2 topics not on B"
+    )
 
 
 def test_the_last_line_is_the_whole_result():
-    assert sentence(Report([row(equal=5)])) == f"equal: 5 records, {CLEAN}"
-    assert sentence(Report([row(equal=5, in_flight=2)])) == (
+    assert sentence(ComparisonReport([row(equal=5)])) == f"equal: 5 records, {CLEAN}"
+    assert sentence(ComparisonReport([row(equal=5, in_flight=2)])) == (
         f"equal: 5 records, {CLEAN}; 2 in flight"
     )
-    assert sentence(Report([row()])) == "empty on both sides: 1 topic, 1 partition"
-    assert sentence(Report([row(in_flight=2)])) == (
+    assert sentence(ComparisonReport([row()])) == "empty on both sides: 1 topic, 1 partition"
+    assert sentence(ComparisonReport([row(in_flight=2)])) == (
         f"nothing compared: 0 records, {CLEAN}; 2 in flight"
     )
     found = NotFound("A->B", "A has no topic")
-    assert sentence(Report([], [found])) == "nothing compared: A->B: A has no topic"
-    waited = [LateRow("A->B", Late(TopicPartition("t", 0), 9, 4))]
-    assert sentence(Report([row(equal=4, in_flight=5)], late=waited)) == (
+    assert sentence(ComparisonReport([], [found])) == "nothing compared: A->B: A has no topic"
+    waited = [UncopiedRow("A->B", UncopiedPartition(TopicPartition("t", 0), 9, 4))]
+    assert sentence(ComparisonReport([row(equal=4, in_flight=5)], uncopied=waited)) == (
         f"incomplete: 4 records, {CLEAN}; 5 in flight, 1 partition not copied in time"
     )
-    assert list(lines(Report([], late=waited))) == [
+    assert list(lines(ComparisonReport([], uncopied=waited))) == [
         "A->B t-0: not copied up to 9 in time (copied: 4)"
     ]
-    gone = Report([row(equal=5)], gone=[Gone("A->B", "A", "u")])
-    assert next(lines(gone)) == "A->B: A no longer has u, so its copy is not compared"
-    assert as_json(gone)["gone"] == [{"flow": "A->B", "cluster": "A", "topic": "u"}]
+    report = ComparisonReport([row(equal=5)], deleted_topics=[DeletedSourceTopic("A->B", "A", "u")])
+    assert next(lines(report)) == "A->B: A no longer has u, so its copy is not compared"
+    assert as_json(report)["gone"] == [{"flow": "A->B", "cluster": "A", "topic": "u"}]
     named = NotFound("B->A", "B has no topic", named=True)
-    assert sentence(Report([row(equal=5)], [named])) == (
+    assert sentence(ComparisonReport([row(equal=5)], [named])) == (
         f"incomplete: 5 records, {CLEAN}; nothing found of B->A"
     )
 
 
 def test_the_json_holds_all_that_the_text_does():
-    made = row(equal=5, in_flight=2, copied=Copied(7))
-    made.result.comparison.note(Kind.LOST, Example(3, None), Limits())
-    waited = [LateRow("A->B", Late(TopicPartition("t", 0), 9, None))]
-    told = as_json(Report([made], [NotFound("B->A", "B has no topic")], waited))
-    assert (told["result"], told["equal"], told["in_flight"]) == ("different", False, 2)
-    assert told["not_found"] == [{"flow": "B->A", "why": "B has no topic", "named": False}]
-    assert told["not_copied_in_time"] == [
+    made = row(equal=5, in_flight=2, copied=CopyPosition(7))
+    made.result.comparison.note(DifferenceKind.LOST, Example(3, None), Limits())
+    waited = [UncopiedRow("A->B", UncopiedPartition(TopicPartition("t", 0), 9, None))]
+    reported = as_json(ComparisonReport([made], [NotFound("B->A", "B has no topic")], waited))
+    assert (reported["result"], reported["equal"], reported["in_flight"]) == ("different", False, 2)
+    assert reported["not_found"] == [{"flow": "B->A", "why": "B has no topic", "named": False}]
+    assert reported["not_copied_in_time"] == [
         {"flow": "A->B", "partition": "t-0", "end": 9, "copied": None}
     ]
-    [partition] = told["partitions"]
+    [partition] = reported["partitions"]
     assert partition["examples"] == {"lost": [{"source": 3, "target": None}]}
     assert (partition["result"], partition["copied"], partition["on_target"]) == (
         "different",

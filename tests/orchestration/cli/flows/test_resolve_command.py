@@ -176,7 +176,10 @@ def test_bl_223_a_cluster_that_was_built_anew_is_accepted(resolve, world, ids):
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (["accept"], "accept needs the flow whose cluster was built anew: --flow 'A->B'"),
+        (
+            ["accept"],
+            "accept needs the flow whose cluster was replaced by a new one: --flow 'A->B'",
+        ),
         (["accept", "-f", "A->B"], "A and B are the same cluster (id id-b)"),
     ],
 )

@@ -31,11 +31,11 @@ from replication.state import (
     status_topic,
 )
 from replication.supervision.flow_figures import CounterSample
-from replication.supervision.health import Health, Seen
+from replication.supervision.health import FlowObservation, Health
 from replication.supervision.lag import FlowLag
 
 if TYPE_CHECKING:
-    from replication.adapters.followed_file import Reading
+    from replication.adapters.followed_file import FileInForce
 
 CLIENTS = FlowClients(source_consumer={}, source_admin={}, target_producer={}, target_admin={})
 FLOW = Flow(source="A", target="B", clients=CLIENTS)
@@ -45,7 +45,7 @@ FAILING = TaskReport("A->B", "group offsets", 2000, ok=False, summary="B is sile
 
 def a_view(*tasks, reason=""):
     status = FlowStatus("A->B", state="RUNNING", reason=reason, partitions=1)
-    look = FlowLook(FLOW, Seen("A->B", "here", 5000, status=status), tasks=tasks)
+    look = FlowLook(FLOW, FlowObservation("A->B", "here", 5000, status=status), tasks=tasks)
     return FlowView("A->B", look, Health("RUNNING", healthy=True, reason=""))
 
 
@@ -59,14 +59,15 @@ def test_a_task_that_fails_has_a_line_of_its_own_and_others_have_none():
 
 def test_all_tasks_are_in_the_data_for_scripts():
     (flow,) = as_data((a_view(WELL, FAILING),))["flows"]
-    assert flow["duties"][0] == {
+    assert flow["background_tasks"][0] == {
         "name": "heartbeats",
         "ok": True,
         "summary": "beat",
         "at_ms": 1000,
         "took_ms": 3,
     }
-    assert [each["ok"] for each in flow["duties"]] == [True, False]
+    assert [each["ok"] for each in flow["background_tasks"]] == [True, False]
+    assert flow["duties"] == flow["background_tasks"], "the name of earlier releases"
 
 
 def test_bl_141_what_a_flow_that_is_well_asks_for_in_vain_is_shown():
@@ -111,7 +112,7 @@ def test_a_screen_that_is_renewed_shows_as_many_topics_as_fit_and_halted_ones_fi
 
 def test_a_flow_that_is_stopped_has_no_time_that_it_is_up_and_says_who_stopped_it():
     status = FlowStatus("A->B", state="STOPPED", host="here", started_ms=1, beat_ms=4000)
-    seen = Seen("A->B", "here", 5000, Desired.STOP, desired_by="ann@ops", status=status)
+    seen = FlowObservation("A->B", "here", 5000, Desired.STOP, desired_by="ann@ops", status=status)
     look = FlowLook(FLOW, seen)
     output = printed(FlowView("A->B", look, look.health), terminal=False)
     assert [line for line in output if "up:" in line] == []
@@ -121,7 +122,7 @@ def test_a_flow_that_is_stopped_has_no_time_that_it_is_up_and_says_who_stopped_i
 
 def test_a_driver_that_lives_is_up():
     status = FlowStatus("A->B", state="RUNNING", host="there", started_ms=1000, beat_ms=4000)
-    look = FlowLook(FLOW, Seen("A->B", "here", 5000, status=status))
+    look = FlowLook(FLOW, FlowObservation("A->B", "here", 5000, status=status))
     assert (look.alive_s, printed(FlowView("A->B", look, look.health), terminal=False)[-1]) == (
         4,
         "up: A->B 4 s",
@@ -248,7 +249,7 @@ class File:
     def __init__(self, world: World) -> None:
         self.world = world
 
-    def look(self) -> Reading:
+    def look(self) -> FileInForce:
         return self.world.reading
 
 

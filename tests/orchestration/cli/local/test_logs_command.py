@@ -43,8 +43,8 @@ def test_the_last_lines_of_each_driver_are_shown_with_its_name(isthmus, file, tm
 
 
 def test_lines_about_other_flows_of_the_same_driver_are_left_out(isthmus, file, tmp_path):
-    written(tmp_path, "B", "driver started", "plan flow=C->B", "plan flow=A->B")
-    assert isthmus("logs", file, "--flow", "A:B").out == "driver started\nplan flow=A->B\n"
+    written(tmp_path, "B", "driver started", "plan written flow=C->B", "plan written flow=A->B")
+    assert isthmus("logs", file, "--flow", "A:B").out == "driver started\nplan written flow=A->B\n"
 
 
 def test_no_log_here_is_said(isthmus, file, tmp_path):

@@ -13,9 +13,9 @@ from orchestration.cli.local import live
 from orchestration.cli.local.live import Show
 from orchestration.cli.local.run import operate
 from orchestration.cli.screen.stage import stage
-from orchestration.flows.observation.clock import now_ms
 from orchestration.flows.status_view import StatusView
 from orchestration.services.local_session import Ending
+from replication.clock import now_ms
 from replication.errors import EnvironmentProblem
 
 

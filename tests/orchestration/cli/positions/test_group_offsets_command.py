@@ -20,15 +20,15 @@ class UpToDate:
 
 
 @pytest.mark.parametrize(
-    ("desired", "said"),
+    ("desired", "output"),
     [
         ({"g": {TopicPartition("A.orders", 0): Committed(5)}}, "have these offsets already"),
         ({}, "there is no offset to set"),
     ],
 )
-def test_an_import_without_offsets_is_not_said_to_be_done(capsys, desired, said):
+def test_an_import_without_offsets_is_not_said_to_be_done(capsys, desired, output):
     _carry_out(UpToDate(), desired, [], yes=True, rewind=False)
-    assert said in capsys.readouterr().out
+    assert output in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import yaml
 
 from orchestration.cli.recovery.procedure_output import print_result
 from orchestration.cli.screen.output import Output
-from orchestration.recovery.report import FailoverReport
-from orchestration.switchover.report import SwitchoverReport
+from orchestration.recovery.failover_report import FailoverReport
+from orchestration.switchover.switchover_report import SwitchoverReport
 from replication.model import TopicPartition
 from replication.offsets.groups.consumer_groups import LeaveGroup, LeaveOffset
 from replication.recovery.procedure import DONE

@@ -1,4 +1,4 @@
-"""A run that waits for a person's yes is visible as such, and goes on when somebody says it."""
+"""A run that waits for approval is visible as such, and goes on when somebody says it."""
 
 import threading
 import time

@@ -6,7 +6,7 @@ import pytest
 from support.fakes.fake_flows import FakeIsthmus, World
 from support.settings.configs import a_config
 
-from orchestration.backfill.history import History
+from orchestration.backfill.history import PartitionHistory
 from orchestration.dagster.flow_jobs import backfill_job
 from orchestration.dagster.flow_jobs.job_list import flow_jobs
 from orchestration.flows.batch_run import CopiedRange, RunOutcome, RunProgress
@@ -14,7 +14,7 @@ from replication.model import TopicPartition
 
 JOB = flow_jobs(["A->B"])["backfill"]
 HERE = TopicPartition("orders", 0)
-PLAN = (History(HERE, "A.orders", 5, 90),)
+PLAN = (PartitionHistory(HERE, "A.orders", 5, 90),)
 
 
 class Fake:
@@ -26,8 +26,8 @@ class Fake:
     def __init__(self, flow, config, home, budget):
         self.asked.append((flow.name, budget.units, budget.bytes_per_second))
 
-    def plan(self, wanted):
-        self.asked.append((wanted.topics.pattern, wanted.begin))
+    def plan(self, expected):
+        self.asked.append((expected.topics.pattern, expected.begin))
         return PLAN
 
     def carry_out(self, plan, tell):
@@ -68,13 +68,13 @@ def test_a_run_shows_the_plan_and_copies_nothing_unless_it_is_asked_to():
 
 
 def test_a_run_copies_and_tells_the_ranges_on_the_stream():
-    wanted = {"action": "CARRY_OUT", "topics": "orders", "begin": "7", "bytes_per_second": 9}
-    ended = run(wanted)
+    expected = {"action": "CARRY_OUT", "topics": "orders", "begin": "7", "bytes_per_second": 9}
+    ended = run(expected)
     assert ended.success
     assert Fake.asked == [("A->B", 1, 9), ("orders", "7")]
-    (told,) = observations(ended)
-    assert told.asset_key.path[-2:] == ["A_to_B", "stream"]
-    assert told.metadata["offset ranges"].records[0].data["to offset"] == "90"
+    (reported,) = observations(ended)
+    assert reported.asset_key.path[-2:] == ["A_to_B", "stream"]
+    assert reported.metadata["offset ranges"].records[0].data["to offset"] == "90"
 
 
 def test_a_run_that_did_not_copy_all_fails(monkeypatch):

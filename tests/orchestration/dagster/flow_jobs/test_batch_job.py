@@ -53,10 +53,10 @@ def test_a_run_materializes_the_stream_with_its_offset_ranges(world):
     driver_that_copies(world)
     ended = run(world)
     assert ended.success
-    (told,) = materializations(ended)
-    assert told.asset_key == stream_key("A->B")
-    assert (told.metadata["records"].value, told.metadata["partitions"].value) == (4, 1)
-    (row,) = told.metadata["offset ranges"].records
+    (reported,) = materializations(ended)
+    assert reported.asset_key == stream_key("A->B")
+    assert (reported.metadata["records"].value, reported.metadata["partitions"].value) == (4, 1)
+    (row,) = reported.metadata["offset ranges"].records
     assert dict(row.data) == {
         "partition": "orders-0",
         "from offset": "5",
@@ -70,8 +70,8 @@ def test_a_run_that_did_not_copy_all_fails_and_says_what_it_copied(world):
     driver_that_copies(world, "orders-1: LOST_RANGE")
     ended = run(world)
     assert not ended.success
-    (told,) = materializations(ended)
-    assert told.metadata["problem"].value == "orders-1: LOST_RANGE"
+    (reported,) = materializations(ended)
+    assert reported.metadata["problem"].value == "orders-1: LOST_RANGE"
 
 
 def test_a_flow_that_somebody_paused_is_left_alone(world):

@@ -5,13 +5,13 @@ import pytest
 
 from orchestration.dagster.assets import stream_key
 from orchestration.dagster.flow_jobs.drill_job import _report
-from orchestration.drill.report import DrillReport
-from replication.recovery.canaries import Verdict
+from orchestration.drill.drill_report import DrillReport
+from replication.recovery.canaries import CanaryVerdict
 
 
 @pytest.mark.parametrize("problem", ["", "compare: 1 record is lost"])
 def test_the_figures_of_a_drill_are_on_its_flows_stream_also_if_it_was_not_good(problem):
-    whole, problems = Verdict(9), (problem,) if problem else ()
+    whole, problems = CanaryVerdict(9), (problem,) if problem else ()
     found = DrillReport("A->B", "op1", rto_s=7.5, source=whole, target=whole, problems=problems)
 
     @dg.op(out=dg.Out(dg.Nothing))

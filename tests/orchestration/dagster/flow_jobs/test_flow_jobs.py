@@ -12,7 +12,7 @@ from orchestration.dagster.assets import stream_key
 from orchestration.dagster.flow_jobs import desired_state
 from orchestration.dagster.flow_jobs.job_list import flow_jobs
 from orchestration.dagster.flow_jobs.recovery_jobs import WhichFailback, WhichSwitchover
-from orchestration.flows.observation.clock import now_ms
+from replication.clock import now_ms
 from replication.model import PartitionState
 from replication.recovery.switchover import SwitchoverOptions
 from replication.state import Anchor, Decision, Intent, anchors_topic, status_topic
@@ -41,7 +41,7 @@ def run(world: World, job: str, config: dict | None = None):
     )
 
 
-def said(ended) -> dict[str, dg.MetadataValue]:
+def printed(ended) -> dict[str, dg.MetadataValue]:
     """Return the metadata of the observation, which must be that of the output."""
     (output,) = ended.get_step_success_events() and [
         each.event_specific_data.metadata
@@ -64,7 +64,7 @@ def desired(world: World) -> str:
 
 def obeys(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the driver reach the desired state after the first look."""
-    looks = desired_state.standing
+    looks = desired_state.desired_and_actual_state
 
     def look(chosen):
         found = looks(chosen)
@@ -73,7 +73,7 @@ def obeys(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
             world.copy(records=10, end=10, state=state)
         return found
 
-    monkeypatch.setattr(desired_state, "standing", look)
+    monkeypatch.setattr(desired_state, "desired_and_actual_state", look)
     monkeypatch.setattr(desired_state, "_POLL_S", 0.01)
 
 
@@ -81,21 +81,21 @@ def test_a_pause_and_a_resume_wait_until_they_are_in_effect_and_say_what_changed
     world, monkeypatch
 ):
     obeys(world, monkeypatch)
-    assert said(run(world, "pause_flow"))["changed"].value == (
+    assert printed(run(world, "pause_flow"))["changed"].value == (
         "desired state run -> pause; state RUNNING -> PAUSED"
     )
     assert desired(world) == "pause"
-    assert said(run(world, "resume_flow"))["changed"].value == (
+    assert printed(run(world, "resume_flow"))["changed"].value == (
         "desired state pause -> run; state PAUSED -> RUNNING"
     )
-    assert said(run(world, "resume_flow"))["changed"].value == (
+    assert printed(run(world, "resume_flow"))["changed"].value == (
         "the desired state was run already; state RUNNING"
     )
 
 
 def test_a_pause_that_no_driver_obeys_is_written_and_says_so(world, monkeypatch):
     monkeypatch.setattr(desired_state, "EFFECT_S", 0.0)
-    text = said(run(world, "pause_flow"))["changed"].value
+    text = printed(run(world, "pause_flow"))["changed"].value
     assert text.startswith("desired state run -> pause; not in effect after 0 s: state RUNNING")
     assert desired(world) == "pause"
 
@@ -120,7 +120,7 @@ def test_a_restart_stops_the_application_then_starts_it_and_says_from_which_gene
 
     monkeypatch.setattr(world, "start", started)
     world.copy(records=10, end=10, generation=4)
-    text = said(run(world, "restart_flow"))["changed"].value
+    text = printed(run(world, "restart_flow"))["changed"].value
     assert text == "application B restarted: generation 4 -> 5; flows A->B"
     assert (world.stopped, world.started) == (["B"], ["B"])
 
@@ -137,7 +137,7 @@ def halted(world: World) -> None:
 
 def test_halted_partitions_are_listed_by_default_and_nothing_is_changed(world):
     halted(world)
-    found = said(run(world, "resolve_partitions"))
+    found = printed(run(world, "resolve_partitions"))
     assert found["changed"].value == "nothing was changed; 1 partitions are halted"
     (row,) = found["details"].records
     assert (row.data["partition"], row.data["choices"]) == ("orders-0", "continue or reseed")
@@ -146,7 +146,7 @@ def test_halted_partitions_are_listed_by_default_and_nothing_is_changed(world):
 
 def test_a_choice_for_halted_partitions_is_written_as_a_decision_on_that_event(world):
     halted(world)
-    found = said(run(world, "resolve_partitions", {"choice": "RESEED", "topic": "orders"}))
+    found = printed(run(world, "resolve_partitions", {"choice": "RESEED", "topic": "orders"}))
     assert found["changed"].value == "1 of 1 halted partitions: reseed"
     (decision,) = [
         e for e in world.target.read(status_topic("A")).values() if isinstance(e, Decision)
@@ -165,5 +165,5 @@ def test_a_topic_that_the_flow_does_not_copy_cannot_be_resolved(world):
 @pytest.mark.parametrize("kind", [WhichSwitchover, WhichFailback])
 def test_how_clients_are_moved_is_set_alike_and_as_for_the_command(kind):
     assert kind().options() == SwitchoverOptions()
-    told = kind(timeout_s=60, quiet_s=1.5, deny_writes=True).options(tail=7)
-    assert told == SwitchoverOptions(60, 1.5, deny_writes=True, tail=7)
+    reported = kind(timeout_s=60, quiet_s=1.5, deny_writes=True).options(tail=7)
+    assert reported == SwitchoverOptions(60, 1.5, deny_writes=True, tail=7)

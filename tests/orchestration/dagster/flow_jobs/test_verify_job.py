@@ -18,10 +18,15 @@ from orchestration.dagster.flow_jobs.job_list import flow_jobs
 from orchestration.dagster.flow_jobs.spark_in_run import SparkInRun, lazy_spark
 from orchestration.dagster.jobs import prune_history
 from orchestration.dagster.resources import without_config
-from orchestration.services.home import Home
-from orchestration.verification.outcome import Difference, Outcome, PartitionOutcome, Speed
+from orchestration.services.state_directory import StateDirectory
+from orchestration.verification.outcome import (
+    PartitionOutcome,
+    RecordDifference,
+    Speed,
+    VerificationOutcome,
+)
 from replication.errors import ClusterUnavailable
-from replication.records.batch_comparison import Place
+from replication.records.batch_comparison import OffsetPair
 from spark_jobs.verification import verification_job
 
 JOB = flow_jobs(["A->B"])["verify"]
@@ -31,12 +36,12 @@ SPEED = Speed(2_000_000_000, 60.0, 1, 9.0)
 def partition(number: int, **more) -> PartitionOutcome:
     found = {"ranges": 1, "records": 5}
     return PartitionOutcome(
-        f"t-{number}", f"A.t-{number}", Place(3, 2), Place(9, 8), **{**found, **more}
+        f"t-{number}", f"A.t-{number}", OffsetPair(3, 2), OffsetPair(9, 8), **{**found, **more}
     )
 
 
-def outcome(*partitions: PartitionOutcome, **more) -> Outcome:
-    return Outcome("A->B", 1_700_000_000_000, partitions, SPEED, **more)
+def outcome(*partitions: PartitionOutcome, **more) -> VerificationOutcome:
+    return VerificationOutcome("A->B", 1_700_000_000_000, partitions, SPEED, **more)
 
 
 class Verifications:
@@ -50,7 +55,7 @@ class Verifications:
         self.asked = [*asked]
         return self
 
-    def run(self) -> Outcome:
+    def run(self) -> VerificationOutcome:
         self.asked[6]("comparing", 1, 2)
         return self.found
 
@@ -68,7 +73,7 @@ def verifications(monkeypatch) -> Verifications:
 @pytest.fixture
 def world(tmp_path) -> World:
     found = World(a_config())
-    found.home = Home(tmp_path)
+    found.state_directory = StateDirectory(tmp_path)
     return found
 
 
@@ -120,14 +125,16 @@ def test_it_tells_counts_how_far_all_is_equal_and_where_the_report_is(world, tmp
     (row,) = found["verified up to"].records
     assert (row.data["partition"], row.data["source offset"]) == ("t-0", "9")
     assert (row.data["on target"], row.data["target offset"]) == ("A.t-0", "8")
-    page, told = found["report (html)"].path, found["report (json)"].path
-    assert sorted(map(str, (tmp_path / "reports").iterdir())) == sorted([page, told])
+    page, reported = found["report (html)"].path, found["report (json)"].path
+    assert sorted(map(str, (tmp_path / "reports").iterdir())) == sorted([page, reported])
 
 
 def test_a_difference_fails_the_run_with_its_offsets_and_the_same_figures(verifications, world):
     verifications.found = outcome(
         partition(0),
-        partition(1, counts={"lost": 2}, examples=[Difference(("lost",), 7, None)], continues=True),
+        partition(
+            1, counts={"lost": 2}, examples=[RecordDifference(("lost",), 7, None)], continues=True
+        ),
         partition(2, ranges=0, records=0, not_verified="created again"),
     )
     ended = run(world)
@@ -218,10 +225,10 @@ def test_ranges_are_compared_in_the_session_of_the_resource_after_our_jvm_has_st
     config = a_config().model_copy(update={"path": "mm2.properties"})
     with dg.build_init_resource_context() as context:
         sessions = lazy_spark().resource_fn(context)
-    told: list = []
+    reported: list = []
     run = SparkInRun(config, sessions)
     assert happened == []
-    assert run("A->B", ["range"], lambda *what: told.append(what)) == ["result"]
+    assert run("A->B", ["range"], lambda *what: reported.append(what)) == ["result"]
     assert happened == [
         "isthmus verify A->B",
         "JVM",
@@ -229,7 +236,7 @@ def test_ranges_are_compared_in_the_session_of_the_resource_after_our_jvm_has_st
         (Session.sparkContext, str(Path("mm2.properties").absolute()), "A->B", ["range"]),
         "end",
     ]
-    assert told == [("starting Spark", 0, 1), ("comparing", 1, 2)]
+    assert reported == [("starting Spark", 0, 1), ("comparing", 1, 2)]
 
 
 def test_the_definitions_take_the_job_with_its_session_and_show_no_setting_of_it(tmp_path):

@@ -13,9 +13,9 @@ from support.settings.configs import a_config, a_flow
 
 from orchestration.dagster.assets import topic_key, topics_key
 from orchestration.dagster.background_tasks.task_assets import task_key
-from orchestration.dagster.observations import topics
+from orchestration.dagster.observations import topic_events
 from orchestration.dagster.sensors import supervisor
-from orchestration.flows.observation.clock import now_ms
+from replication.clock import now_ms
 from replication.model import PartitionState, TopicPartition
 from replication.settings.mm2_settings import GroupSettings
 from replication.state import Anchor, Intent, TaskReport, anchors_topic, status_topic
@@ -112,7 +112,7 @@ def test_a_topic_that_is_not_copied_is_seen_with_its_reason_and_turns_green_when
     copies(world, "stock", state=PartitionState.LOST_RANGE, reason="gone")
     observed, check = [e for e in ticks() if e.asset_key == KEY]
     assert (observed.partition, observed.metadata["state"].value) == ("stock", "LOST_RANGE")
-    assert (check.check_name, check.passed) == (topics.COPIED_CHECK, False)
+    assert (check.check_name, check.passed) == (topic_events.COPIED_CHECK, False)
     assert check.description == "1 of 2 topics are not copied: LOST_RANGE: stock (gone)"
 
 
@@ -131,7 +131,7 @@ def test_a_topic_without_anchors_is_no_partition_any_more_but_a_silent_target_re
 
 
 def test_a_thousand_topics_come_in_portions_and_then_cost_nothing(world, ticks, monkeypatch):
-    monkeypatch.setattr(topics, "EVENTS_MAX", 4)
+    monkeypatch.setattr(topic_events, "EVENTS_MAX", 4)
     copies(world, *(f"t{n}" for n in range(10)))
     counts = [len([e for e in ticks.about(KEY) if e[1]]) for _ in range(5)]
     assert counts == [4, 4, 3, 0, 0]
@@ -140,7 +140,7 @@ def test_a_thousand_topics_come_in_portions_and_then_cost_nothing(world, ticks, 
 
 
 def test_the_figures_of_one_topic_a_minute_are_reported_in_turn(world, ticks, monkeypatch):
-    monkeypatch.setattr(topics, "REFRESH_MS", 0)
+    monkeypatch.setattr(topic_events, "REFRESH_MS", 0)
     copies(world, "a", "b")
     ticks()
     found = [[each[1] for each in ticks.about(KEY)] for _ in range(4)]
@@ -221,19 +221,19 @@ def test_group_offsets_that_are_not_synced_turn_their_check_red_but_not_while_pa
 
 def checks(ticks: Ticks) -> list[tuple[bool, str | None]]:
     found = (each for each in ticks() if isinstance(each, dg.AssetCheckEvaluation))
-    return [(e.passed, e.description) for e in found if e.check_name == topics.COPIED_CHECK]
+    return [(e.passed, e.description) for e in found if e.check_name == topic_events.COPIED_CHECK]
 
 
 def test_a_check_that_fails_names_each_topic_that_comes_to_it_and_goes(world, ticks):
     copies(world, "stock", state=PartitionState.REFUSED, reason="too large")
     ticks()
     copies(world, "carts", state=PartitionState.TARGET_RESET, reason="recreated")
-    told = "REFUSED: stock (too large); TARGET_RESET: carts (recreated)"
-    assert checks(ticks) == [(False, f"2 of 3 topics are not copied: {told}")]
+    reported = "REFUSED: stock (too large); TARGET_RESET: carts (recreated)"
+    assert checks(ticks) == [(False, f"2 of 3 topics are not copied: {reported}")]
     assert checks(ticks) == []
     copies(world, "stock")
-    told = "TARGET_RESET: carts (recreated)"
-    assert checks(ticks) == [(False, f"1 of 3 topics are not copied: {told}")]
+    reported = "TARGET_RESET: carts (recreated)"
+    assert checks(ticks) == [(False, f"1 of 3 topics are not copied: {reported}")]
 
 
 def test_a_pause_is_told_by_the_check_and_not_of_each_topic(world, ticks):
@@ -251,5 +251,5 @@ def test_a_topic_that_nobody_wants_any_more_fails_no_check(world, ticks):
     copies(world, "stock", state=PartitionState.NOT_SELECTED)
     assert checks(ticks) == [(True, "1 topics are copied; NOT_SELECTED: stock")]
     copies(world, "carts", state=PartitionState.REFUSED, reason="too large")
-    told = "REFUSED: carts (too large); as wanted: NOT_SELECTED: stock"
-    assert checks(ticks) == [(False, f"1 of 3 topics are not copied: {told}")]
+    reported = "REFUSED: carts (too large); need no action: NOT_SELECTED: stock"
+    assert checks(ticks) == [(False, f"1 of 3 topics are not copied: {reported}")]

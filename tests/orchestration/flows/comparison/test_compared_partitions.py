@@ -8,12 +8,12 @@ import pytest
 
 from orchestration.flows.comparison import topic_comparison
 from orchestration.flows.comparison.compared_partition import TopicPair, Work
-from orchestration.flows.comparison.copy_positions import Copied
+from orchestration.flows.comparison.copy_positions import CopyPosition
 from orchestration.flows.comparison.partition_records import PartitionRecords
 from orchestration.flows.comparison.topic_comparison import Options, compare_topics
-from replication.adapters.topics.record_reader import Record
+from replication.adapters.topics.record_reader import ConsumedRecord
 from replication.model import OffsetRange, TopicPartition
-from replication.records.comparison_result import Kind
+from replication.records.comparison_result import DifferenceKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,9 +34,9 @@ class MemoryReader:
     def bounds(self, partition: TopicPartition) -> OffsetRange:
         return OffsetRange(0, len(self._logs[partition]))
 
-    def read(self, partition: TopicPartition, end: int, begin: int = 0) -> Iterator[Record]:
+    def read(self, partition: TopicPartition, end: int, begin: int = 0) -> Iterator[ConsumedRecord]:
         for offset, value in enumerate(self._logs[partition][begin:end], begin):
-            yield Record(offset, None, value, (), (1000 + offset, CREATED))
+            yield ConsumedRecord(offset, None, value, (), (1000 + offset, CREATED))
 
     def close(self) -> None:
         pass
@@ -47,11 +47,13 @@ def compared(monkeypatch):
     """Return the differences by target partition."""
     monkeypatch.setattr(topic_comparison, "RecordReader", MemoryReader)
 
-    def differences(source, target, options=None) -> dict[TopicPartition, dict[Kind, int]]:
+    def differences(
+        source, target, options=None
+    ) -> dict[TopicPartition, dict[DifferenceKind, int]]:
         results = compare_topics(source, target, [TopicPair("t", "A.t")], options or Options())
         return {
             each.work.target: {
-                kind: count for kind in Kind if (count := each.comparison.count(kind))
+                kind: count for kind in DifferenceKind if (count := each.comparison.count(kind))
             }
             for each in results
         }
@@ -69,12 +71,12 @@ def copy(number: int) -> TopicPartition:
 
 def test_a_partition_that_only_the_target_has_is_compared(compared):
     found = compared({source(0): [b"a"]}, {copy(0): [b"a"], copy(1): [b"b", b"c"]})
-    assert found == {copy(0): {}, copy(1): {Kind.EXTRA: 2}}
+    assert found == {copy(0): {}, copy(1): {DifferenceKind.EXTRA: 2}}
 
 
 def test_a_partition_that_only_the_source_has_is_compared(compared):
     found = compared({source(0): [b"a"], source(1): [b"b", b"c"]}, {copy(0): [b"a"]})
-    assert found == {copy(0): {}, copy(1): {Kind.LOST: 2}}
+    assert found == {copy(0): {}, copy(1): {DifferenceKind.LOST: 2}}
 
 
 @pytest.mark.parametrize(
@@ -90,7 +92,7 @@ def test_a_partition_that_only_the_source_has_is_compared(compared):
 )
 def test_bl_226_damaged_offsets_that_the_copy_passed_over_are_not_read(damaged, read):
     ranges = tuple(OffsetRange(*each) for each in damaged)
-    work = Work(source(0), copy(0), 9, 9, 9, copied=Copied(damaged=ranges))
+    work = Work(source(0), copy(0), 9, 9, 9, copied=CopyPosition(damaged=ranges))
     reader = MemoryReader({source(0): [b"%d" % each for each in range(12)]}, "")
     found = PartitionRecords(work).of_source(reader, 3, lambda _: None)
     assert [each.offset for each in found] == read

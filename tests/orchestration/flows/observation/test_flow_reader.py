@@ -12,8 +12,8 @@ import pytest
 from support.fakes.fake_flows import World
 from support.settings.configs import a_config, a_flow
 
-from orchestration.flows.observation.clock import now_ms
 from orchestration.flows.observation.flow_reader import look_at, look_here
+from replication.clock import now_ms
 from replication.model import ABSENT, Desired, PartitionState
 from replication.state import (
     AbsentTopic,

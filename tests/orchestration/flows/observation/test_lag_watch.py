@@ -9,9 +9,9 @@ from support.fakes.fake_flows import World
 from support.settings.configs import a_config
 
 from orchestration.flows.observation import flow_reader
-from orchestration.flows.observation.clock import now_ms
 from orchestration.flows.observation.flow_reader import look_at
 from orchestration.flows.observation.lag_watch import LagWatch
+from replication.clock import now_ms
 from replication.supervision.lag import evaluate_sla
 
 

@@ -16,24 +16,24 @@ KNOWN = FlowClusters("A->B", "id-a", "id-b")
 
 @pytest.fixture
 def admin(monkeypatch) -> CheckedClient:
-    """Return a client of the source; ``admin.heard`` are the ids that it hears, one a question."""
+    """Return a client of the source; ``admin.cluster_ids`` are its answers."""
     made = CheckedClient(NOWHERE, 1.0, KNOWN.verify_source, reads_any=False)
-    made.heard = ["id-a"]
-    monkeypatch.setattr(made, "cluster_id", lambda: made.heard.pop(0))
+    made.cluster_ids = ["id-a"]
+    monkeypatch.setattr(made, "cluster_id", lambda: made.cluster_ids.pop(0))
     return made
 
 
 def test_an_answer_is_used_only_if_the_right_cluster_answers_after_it(admin):
-    admin.heard = ["id-b", "id-a"]
+    admin.cluster_ids = ["id-b", "id-a"]
     with pytest.raises(WrongCluster, match="which is B"), admin.doing("reading"):
         pass
     with admin.doing("reading"):
         pass
-    assert admin.heard == []
+    assert admin.cluster_ids == []
 
 
 def test_a_change_is_sent_only_if_the_right_cluster_answers_before_it(admin):
-    admin.heard = ["id-b", "id-a"]
+    admin.cluster_ids = ["id-b", "id-a"]
     sent = []
     with pytest.raises(WrongCluster, match="which is B"), admin.doing("altering", changes=True):
         sent.append("to B")
@@ -51,11 +51,11 @@ def test_a_client_that_knows_no_cluster_asks_nothing_more():
 
 def test_a_client_that_reached_another_cluster_is_made_anew(monkeypatch):
     """It has learned that cluster's brokers, and would ask them for ever."""
-    admin, heard = (
+    admin, cluster_ids = (
         CheckedClient(NOWHERE, 1.0, KNOWN.verify_source, reads_any=False),
         ["id-a", "id-b"],
     )
-    monkeypatch.setattr(admin, "cluster", lambda _: SimpleNamespace(cluster_id=heard.pop(0)))
+    monkeypatch.setattr(admin, "cluster", lambda _: SimpleNamespace(cluster_id=cluster_ids.pop(0)))
     admin._clients._client = held = object()
     assert admin.cluster_id() == "id-a"
     assert admin._clients._client is held

@@ -37,39 +37,39 @@ def leaders():
 
 
 def test_partitions_without_a_leader_or_with_one_that_is_down_are_left_out(leaders):
-    told = Metadata(t=[1, -1, 2])
-    assert leaders.of([ZERO, ONE, TopicPartition("t", 2), OTHER], told) == [ZERO]
+    reported = Metadata(t=[1, -1, 2])
+    assert leaders.of([ZERO, ONE, TopicPartition("t", 2), OTHER], reported) == [ZERO]
 
 
 def test_what_is_known_is_not_asked_again_for_a_while(leaders, monkeypatch):
-    told = Metadata(t=[1, 1])
+    reported = Metadata(t=[1, 1])
     for _ in range(3):
-        assert leaders.of([ZERO, ONE], told) == [ZERO, ONE]
-    assert told.asked == [("t",)]
+        assert leaders.of([ZERO, ONE], reported) == [ZERO, ONE]
+    assert reported.asked == [("t",)]
     now = partition_leaders.time.monotonic()
     monkeypatch.setattr(partition_leaders.time, "monotonic", lambda: now + 31)
-    leaders.of([ZERO], told)
-    assert len(told.asked) == 2
+    leaders.of([ZERO], reported)
+    assert len(reported.asked) == 2
 
 
 def test_a_partition_that_is_not_known_is_asked_about_each_time(leaders):
-    told = Metadata(t=[1])
+    reported = Metadata(t=[1])
     for _ in range(2):
-        assert leaders.of([ZERO, OTHER], told) == [ZERO]
-    assert told.asked == [("t",), ("u",), ("u",)]
+        assert leaders.of([ZERO, OTHER], reported) == [ZERO]
+    assert reported.asked == [("t",), ("u",), ("u",)]
 
 
 def test_of_many_topics_all_are_asked_about_at_once(leaders):
     many = [TopicPartition(f"t{n}", 0) for n in range(11)]
-    told = Metadata(**{each.topic: [1] for each in many})
-    assert leaders.of(many, told) == many
-    assert told.asked == [()]
+    reported = Metadata(**{each.topic: [1] for each in many})
+    assert leaders.of(many, reported) == many
+    assert reported.asked == [()]
 
 
 def test_what_was_wrong_is_learnt_anew_and_another_client_knows_nothing(leaders):
     assert leaders.of([ZERO], Metadata(t=[1])) == [ZERO]
-    assert leaders.of([ZERO], told := Metadata(t=[-1]), anew=True) == []
-    leaders.of([ZERO], told := Metadata(t=[1]))
+    assert leaders.of([ZERO], reported := Metadata(t=[-1]), anew=True) == []
+    leaders.of([ZERO], reported := Metadata(t=[1]))
     leaders.forget()
-    leaders.of([ZERO], told)
-    assert len(told.asked) == 2
+    leaders.of([ZERO], reported)
+    assert len(reported.asked) == 2

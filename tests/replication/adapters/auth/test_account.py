@@ -36,7 +36,7 @@ def settings(folder, mechanism, line):
     return file, to_kafka_python(clients.source_consumer)
 
 
-def told(client, error) -> str:
+def reported(client, error) -> str:
     with pytest.raises(type(error)) as raised, explained(client):
         raise error
     return str(raised.value)
@@ -45,14 +45,14 @@ def told(client, error) -> str:
 @pytest.mark.parametrize(("way", "user"), [(SCRAM, "mirror"), (OAUTH, "me")])
 def test_use_27_a_refused_login_names_user_key_file_and_line(tmp_path, way, user):
     file, client = settings(tmp_path, *way)
-    assert told(client, LoginRejected("refused")) == (
+    assert reported(client, LoginRejected("refused")) == (
         f"refused (user {user}, A.sasl.jaas.config in {file.name}:5)"
     )
 
 
 def test_an_untrusted_certificate_names_the_line_that_says_whom_to_trust(tmp_path):
     file, client = settings(tmp_path, *SCRAM)
-    assert told(client, UntrustedConnection("expired")) == (
+    assert reported(client, UntrustedConnection("expired")) == (
         f"expired (A.security.protocol in {file.name}:3)"
     )
 
@@ -60,15 +60,15 @@ def test_an_untrusted_certificate_names_the_line_that_says_whom_to_trust(tmp_pat
 @pytest.mark.parametrize("error", [ClusterUnavailable("away"), ClusterRejected("no right")])
 def test_an_error_that_is_about_no_login_is_as_it_was(tmp_path, error):
     _, client = settings(tmp_path, *SCRAM)
-    assert told(client, error) == str(error)
+    assert reported(client, error) == str(error)
 
 
 def test_the_line_is_that_of_now_and_left_out_where_the_file_is_not(tmp_path):
     file, client = settings(tmp_path, *SCRAM)
     file.write_text("# one line more\n" + file.read_text())
-    assert told(client, LoginRejected("refused")).endswith(f"in {file.name}:6)")
+    assert reported(client, LoginRejected("refused")).endswith(f"in {file.name}:6)")
     file.unlink()
-    assert told(client, LoginRejected("refused")).endswith(f"in {file.name})")
+    assert reported(client, LoginRejected("refused")).endswith(f"in {file.name})")
 
 
 def test_lines_that_move_change_no_client(tmp_path):

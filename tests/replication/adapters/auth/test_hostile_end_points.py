@@ -48,9 +48,9 @@ def test_a_token_is_read():
 def test_what_is_no_token_is_one_error_without_a_secret(status, body, kind, reason):
     with pytest.raises(kind) as raised:
         token(answers(status, body))
-    said = str(raised.value)
-    assert said.startswith("requesting a token from http://127.0.0.1:")
-    assert said.endswith(f"/token: {reason}")
+    output = str(raised.value)
+    assert output.startswith("requesting a token from http://127.0.0.1:")
+    assert output.endswith(f"/token: {reason}")
 
 
 def test_a_response_that_drips_in_is_given_up(monkeypatch):

@@ -11,14 +11,14 @@ from confluent_kafka.admin import AdminClient
 from support.security.certificate_stores import identity
 
 from replication.adapters.auth.client_config import to_kafka_python, to_librdkafka
-from replication.adapters.auth.key_stores import Store
+from replication.adapters.auth.key_stores import PemStore
 from replication.adapters.auth.tls_context import tls_context
 from replication.adapters.wire.connection.open_connection import open_connection
 from replication.config.file.tls_limits import tls_limits
 from replication.errors import ClusterUnavailable, ConfigError
 
 ME, OTHER = identity("localhost"), identity("elsewhere")
-TRUST_ME = Store(ME.authority_pem)
+TRUST_ME = PemStore(ME.authority_pem)
 
 
 def a_server(folder, clients_trusted):
@@ -51,21 +51,21 @@ def peers_of(client, server, name="localhost"):
 
 
 def test_both_sides_are_known_by_certificates_from_memory(tmp_path):
-    own = Store(OTHER.chain_pem, OTHER.key_pem())
+    own = PemStore(OTHER.chain_pem, OTHER.key_pem())
     client = tls_context(TRUST_ME, own, checks_host_name=True)
     server = a_server(tmp_path, OTHER.authority_pem)
     assert peers_of(client, server) == ["localhost", "elsewhere"]
 
 
 def test_an_authority_that_is_not_trusted_ends_the_handshake(tmp_path):
-    client = tls_context(Store(OTHER.authority_pem), None, checks_host_name=True)
+    client = tls_context(PemStore(OTHER.authority_pem), None, checks_host_name=True)
     with pytest.raises(ssl.SSLCertVerificationError):
         peers_of(client, a_server(tmp_path, ME.authority_pem))
 
 
 @pytest.mark.parametrize("checks", [True, False])
 def test_a_wrong_host_name_is_let_pass_only_when_the_check_is_off(tmp_path, checks):
-    own = Store(ME.chain_pem, ME.key_pem())
+    own = PemStore(ME.chain_pem, ME.key_pem())
     client = tls_context(TRUST_ME, own, checks_host_name=checks)
     server = a_server(tmp_path, ME.authority_pem)
     if checks:
@@ -77,19 +77,19 @@ def test_a_wrong_host_name_is_let_pass_only_when_the_check_is_off(tmp_path, chec
 
 def test_a_trust_store_without_certificates_is_refused():
     with pytest.raises(ConfigError) as error:
-        tls_context(Store(""), None, checks_host_name=True)
+        tls_context(PemStore(""), None, checks_host_name=True)
     assert str(error.value) == "the trust store contains no certificate that can be used"
 
 
 @pytest.mark.parametrize("chain", [OTHER.chain_pem, ""], ids=["another", "none"])
 def test_a_key_without_its_certificate_is_refused(chain):
     with pytest.raises(ConfigError, match="do not belong together"):
-        tls_context(TRUST_ME, Store(chain, ME.key_pem()), checks_host_name=True)
+        tls_context(TRUST_ME, PemStore(chain, ME.key_pem()), checks_host_name=True)
 
 
 @pytest.mark.parametrize("only", ["TLSv1.2", "TLSv1.3"])
 def test_a_client_that_may_use_one_protocol_uses_no_other(tmp_path, only):
-    client = tls_context(TRUST_ME, Store(ME.chain_pem, ME.key_pem()), checks_host_name=True)
+    client = tls_context(TRUST_ME, PemStore(ME.chain_pem, ME.key_pem()), checks_host_name=True)
     client.use(tls_limits({"ssl.enabled.protocols": only}))
     server = a_server(tmp_path, ME.authority_pem)
     assert peers_of(client, server) == ["localhost", "localhost"]
@@ -104,7 +104,7 @@ def test_a_client_that_may_use_one_protocol_uses_no_other(tmp_path, only):
 
 
 def test_a_client_offers_the_suites_of_tls_1_2_that_are_listed(tmp_path):
-    client = tls_context(TRUST_ME, Store(ME.chain_pem, ME.key_pem()), checks_host_name=True)
+    client = tls_context(TRUST_ME, PemStore(ME.chain_pem, ME.key_pem()), checks_host_name=True)
     suite = "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384"
     client.use(tls_limits({"ssl.cipher.suites": suite}))
     server = a_server(tmp_path, ME.authority_pem)

@@ -13,7 +13,7 @@ from support.security.certificate_stores import identity
 
 from replication.adapters.auth.client_config import to_kafka_python
 from replication.adapters.probes.address_probe import probe_address
-from replication.client.cluster_facts import Step
+from replication.client.cluster_facts import ConnectionStep
 
 SERVER = identity("localhost")
 
@@ -67,25 +67,25 @@ def trusting(tmp_path):
 
 def test_a_name_without_address_fails_at_dns():
     found = probed("nowhere.invalid:9092")
-    assert (found.failed, found.hosts) == (Step.DNS, ())
+    assert (found.failed, found.hosts) == (ConnectionStep.DNS, ())
     assert found.problem.startswith("nowhere.invalid has no address: ")
 
 
 def test_a_closed_port_is_refused_and_its_address_is_known():
     found = probed(f"127.0.0.1:{a_closed_port()}")
-    assert (found.failed, found.problem) == (Step.PORT, "Connection refused")
+    assert (found.failed, found.problem) == (ConnectionStep.PORT, "Connection refused")
     assert found.hosts == ("127.0.0.1",)
 
 
 def test_a_server_that_is_no_broker_fails_at_its_port():
     with a_server(closes) as port:
-        assert probed(f"127.0.0.1:{port}").failed is Step.PORT
+        assert probed(f"127.0.0.1:{port}").failed is ConnectionStep.PORT
 
 
 def test_an_authority_that_is_not_trusted_fails_at_tls_and_the_chain_is_shown(tmp_path):
     with a_tls_server(tmp_path) as port:
         found = probed(f"localhost:{port}", security_protocol="SSL")
-    assert found.failed is Step.TLS
+    assert found.failed is ConnectionStep.TLS
     assert "certificate" in found.problem
     assert [each.subject for each in found.certificates] == ["CN=localhost", "CN=test authority"]
     ends = SERVER.certificate.not_valid_after_utc.timestamp() * 1000
@@ -95,12 +95,12 @@ def test_an_authority_that_is_not_trusted_fails_at_tls_and_the_chain_is_shown(tm
 def test_a_certificate_for_another_name_fails_at_tls(tmp_path, trusting):
     with a_tls_server(tmp_path) as port:
         found = probed(f"127.0.0.1:{port}", **trusting)
-    assert found.failed is Step.TLS
+    assert found.failed is ConnectionStep.TLS
     assert "mismatch" in found.problem
 
 
 def test_a_good_certificate_gets_to_the_next_step(tmp_path, trusting):
     with a_tls_server(tmp_path) as port:
         found = probed(f"localhost:{port}", **trusting)
-    assert found.failed is Step.PORT  # it closes after the handshake
+    assert found.failed is ConnectionStep.PORT  # it closes after the handshake
     assert [each.issuer for each in found.certificates] == ["CN=test authority"] * 2

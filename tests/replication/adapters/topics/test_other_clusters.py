@@ -11,15 +11,15 @@ from support.network.fake_broker import FakeBroker
 from support.settings.configs import a_flow
 
 from chaos.proxy import Proxy
-from orchestration.flows.clusters import KafkaClusters
+from orchestration.flows.kafka_clients import KafkaClusters
 from orchestration.flows.observation.flow_reader import look_at
 from replication.adapters.auth.reached_clusters import reached_by
 from replication.adapters.topics.anchor_reader import AnchorReader
-from replication.adapters.topics.internal_topics import InternalTopics
+from replication.adapters.topics.internal_topic_client import InternalTopicClient
 from replication.adapters.topics.state_store import StateStore
 from replication.client.cluster_ids import FlowClusters
 from replication.errors import WrongCluster
-from replication.mm2.internal_topics_protocol import Entry
+from replication.mm2.internal_topics_protocol import InternalTopicRecord
 from replication.model import TopicPartition
 from replication.records.codec import encode, plain_record
 from replication.state import Anchor, ClusterIds, FlowStatus, anchors_topic, status_topic
@@ -147,11 +147,11 @@ def _behind(answer, front: Proxy):
 
 
 def test_bl_223_mirrormakers_topics_are_written_on_the_right_cluster_alone(stage):
-    topics = InternalTopics(stage.client, verify=stage.known.verify_target)
+    topics = InternalTopicClient(stage.client, verify=stage.known.verify_target)
     topics._producers.get().list_topics(timeout=LIMIT_S)
     assert stage.store.cluster_id() == "id-b"
     with pytest.raises(WrongCluster):
-        topics.write(STATUS.topic, [Entry(b"k", b"v")])
+        topics.write(STATUS.topic, [InternalTopicRecord(b"k", b"v")])
     stage.lead_to(stage.a)
     assert stage.store.cluster_id() == "id-a"
     assert topics._producers.get().list_topics(timeout=LIMIT_S).cluster_id == "id-a"

@@ -123,9 +123,9 @@ def test_a_fetch_response_is_read_as_it_was_written(response, version):
         fetch_produce_codec.fetch_throttle_ms(framed(response, version))
         == response.throttle_time_ms
     )
-    wanted = [(t.topic_id.bytes, p) for t in response.responses for p in t.partitions]
-    assert len(found) == len(wanted)
-    for each, (topic_id, decoded) in zip(found, wanted, strict=True):
+    expected = [(t.topic_id.bytes, p) for t in response.responses for p in t.partitions]
+    assert len(found) == len(expected)
+    for each, (topic_id, decoded) in zip(found, expected, strict=True):
         assert (each.topic_id, each.partition, each.error) == (
             topic_id,
             decoded.partition_index,

@@ -25,7 +25,7 @@ from replication.adapters.wire.connection.open_connection import OpenConnection
 from replication.adapters.wire.connection.requests import Framed
 from replication.client.fetch_session import FetchOptions
 from replication.client.fetch_values import FetchBuffer
-from replication.client.network import Reading
+from replication.client.network import PartitionReader
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import EARLIEST_LOCAL_TIMESTAMP, LATEST_TIMESTAMP, TopicPartition
 
@@ -35,7 +35,10 @@ ASKS = {
     "refresh": (MetadataRequest, lambda network: network.refresh([T.topic])),
     "topic names": (MetadataRequest, lambda network: network.topic_names()),
     "offset": (ListOffsetsRequest, lambda network: network.offset_at(T, LATEST_TIMESTAMP)),
-    "fetch": (FetchRequest, lambda network: Reading(network, T, "x").fetch(0, FetchOptions())),
+    "fetch": (
+        FetchRequest,
+        lambda network: PartitionReader(network, T, "x").fetch(0, FetchOptions()),
+    ),
     "groups": (ListGroupsRequest, lambda network: network.groups.listed()),
     "members": (FindCoordinatorRequest, lambda network: network.members("g")),
 }
@@ -227,9 +230,9 @@ def test_correlation_ids_wrap_before_they_exceed_four_bytes():
     async def check(channel: Channel, far: socket.socket) -> None:
         connections = BrokerConnections(["b1:9092"], {}, "c")
         connections.requests._correlation = (1 << 31) - 2
-        for wanted in ((1 << 31) - 1, 0, 1):
+        for expected in ((1 << 31) - 1, 0, 1):
             connections.requests.send(channel, Framed(1, 13, [b"x"]), lambda *_: None, 60)
-            assert int.from_bytes(far.recv(100)[8:12], "big") == wanted
+            assert int.from_bytes(far.recv(100)[8:12], "big") == expected
         await connections.close()
 
     with_channel(check)

@@ -158,11 +158,11 @@ def test_a_partition_takes_old_and_new_batches_for_records_that_were_born_there(
     records = memoryview(bytearray(data))
     fetched = Fetched(b"i" * 16, 0, 0, 18, 0, 0, [], -1, records, legacy=to_format_2)
     take(partition, fetched, FetchBuffer())
-    wanted = [n for n, *_ in content(data) if n >= 1]
+    expected = [n for n, *_ in content(data) if n >= 1]
     assert [
         n for producer_batch in partition.queue.waiting for n in producer_batch.offsets
-    ] == wanted
-    assert partition.position == wanted[-1] + 1
+    ] == expected
+    assert partition.position == expected[-1] + 1
 
 
 @given(st.sampled_from(sorted(SEGMENTS)), st.integers(0), st.integers(1, 255))
@@ -181,12 +181,12 @@ def test_what_was_damaged_before_its_checksum_was_made_is_an_error_or_decodes(na
     at %= len(body)
     body = body[:at] + new + body[at + gone :]
     whole = first[:8] + struct.pack(">iI", len(body) + 4, zlib.crc32(body)) + body
-    found, told = [], "reading t-0 at offset "
+    found, reported = [], "reading t-0 at offset "
     try:
         found = content(whole)
     except CorruptBatch as error:
-        told = str(error)
-    assert told.startswith("reading t-0 at offset ")
+        reported = str(error)
+    assert reported.startswith("reading t-0 at offset ")
     assert [n for n, *_ in found] == sorted({n for n, *_ in found})
 
 

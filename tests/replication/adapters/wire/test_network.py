@@ -10,7 +10,7 @@ from kafka.protocol.consumer import ListOffsetsRequest, ListOffsetsResponse
 from kafka.protocol.metadata import MetadataRequest, MetadataResponse
 from support.fakes.scripted_network import ScriptedNetwork, three_attempts
 
-from replication.adapters.wire import offsets as module
+from replication.adapters.wire import list_offsets as module
 from replication.client.error_codes import ErrorCode
 from replication.client.fetch_values import Leader
 from replication.errors import ClusterRejected, ClusterUnavailable

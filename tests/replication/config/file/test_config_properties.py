@@ -3,8 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replication.config.file.properties import (
-    Entry,
     MalformedText,
+    PropertyEntry,
     as_written,
     decode,
     parse_properties,
@@ -50,9 +50,9 @@ def test_a_comment_line_is_not_continued():
 def test_a_continuation_loses_its_indentation_and_keeps_the_first_lines_number():
     text = "x=1\ntopics = a.*, \\\n   b.*\\\n\ty=2\r\nz=3\r"
     assert parse_properties(text) == (
-        Entry("x", "1", 1),
-        Entry("topics", "a.*, b.*y=2", 2),
-        Entry("z", "3", 5),
+        PropertyEntry("x", "1", 1),
+        PropertyEntry("topics", "a.*, b.*y=2", 2),
+        PropertyEntry("z", "3", 5),
     )
 
 

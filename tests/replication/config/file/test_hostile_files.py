@@ -158,21 +158,23 @@ def test_a_file_of_traps_is_read_in_time(trap):
 @given(st.lists(st.sampled_from(["${", "}", ":", "a", "env", "file", "$", "{"]), max_size=12))
 def test_placeholders_are_those_that_kafka_finds(parts):
     text = "".join(parts)
-    wanted = any(each[1] in PROVIDERS for each in KAFKAS.finditer(text))
-    assert has_placeholder(text, PROVIDERS) is wanted
+    expected = any(each[1] in PROVIDERS for each in KAFKAS.finditer(text))
+    assert has_placeholder(text, PROVIDERS) is expected
 
 
 @given(st.lists(st.sampled_from(["${env:X}", "${", "}", ":", "a", "${other:X}"]), max_size=12))
 def test_what_is_no_placeholder_stays_as_it_is(parts):
     text = "".join(parts)
-    wanted = KAFKAS.sub(lambda each: "1" if each[1] == "env" and each[3] == "X" else each[0], text)
+    expected = KAFKAS.sub(
+        lambda each: "1" if each[1] == "env" and each[3] == "X" else each[0], text
+    )
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("X", "1")
         try:
             found = resolve(text, {"env": PROVIDERS["env"]})
         except UnresolvedPlaceholder:
             return  # another variable
-    assert found == wanted
+    assert found == expected
 
 
 @pytest.mark.usefixtures("in_time")

@@ -124,8 +124,8 @@ def test_advice_for_a_file_of_one_cluster_names_no_flow_to_a_cluster_that_is_not
 )
 def test_a_tls_setting_that_cannot_be_had_is_reported_with_its_line(tmp_path, key, text, message):
     lines = f"A.security.protocol = SSL\n{key} = {text}\n"
-    (told,) = about(found(tmp_path, TWO + lines), key)
-    assert told.startswith(message)
+    (reported,) = about(found(tmp_path, TWO + lines), key)
+    assert reported.startswith(message)
 
 
 @pytest.mark.parametrize(
@@ -140,5 +140,7 @@ def test_tls_settings_that_leave_nothing_together_are_an_error(tmp_path):
     lines = (
         "A.security.protocol = SSL\nA.ssl.enabled.protocols = TLSv1.3\nA.ssl.protocol = TLSv1.2\n"
     )
-    (told,) = about(found(tmp_path, TWO + lines), "A.ssl.enabled.protocols")
-    assert told.startswith("error: ssl.enabled.protocols, ssl.protocol and ssl.cipher.suites leave")
+    (reported,) = about(found(tmp_path, TWO + lines), "A.ssl.enabled.protocols")
+    assert reported.startswith(
+        "error: ssl.enabled.protocols, ssl.protocol and ssl.cipher.suites leave"
+    )

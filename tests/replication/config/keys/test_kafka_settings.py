@@ -137,8 +137,8 @@ def test_no_output_shows_a_secret_within_a_value(tmp_path, line, shown):
     path = written(tmp_path, TWO + line + "\n")
     result, findings = examine(path)
     assert result is not None
-    told = str(as_json(path, result, findings))
-    assert shown in told
+    reported = str(as_json(path, result, findings))
+    assert shown in reported
     assert not any(
-        "hush" in each for each in (told, *map(str, findings), repr(result.config.spark))
+        "hush" in each for each in (reported, *map(str, findings), repr(result.config.spark))
     )

@@ -19,7 +19,7 @@ from replication.settings.copy_settings import CopySettings
 from replication.settings.flow_settings import Flow
 from replication.settings.metrics_settings import MetricsSettings
 from replication.settings.mm2_settings import Mm2
-from replication.settings.setting_key import Derived, Level
+from replication.settings.setting_key import Derived, KeyLevel
 from replication.settings.state_policies import Policies
 from replication.settings.transform_settings import TopicTransform
 
@@ -84,7 +84,7 @@ def test_a_page_holds_the_tables_that_the_sections_make(page):
 def test_the_pages_have_a_row_for_each_key():
     lines = [line for page in PAGES for line in page.splitlines()]
     rows = Counter(line.split("`")[1] for line in lines if line.startswith("| `"))
-    prefixes = {Level.WORKER: "B.", Level.CONSUMER: "A.consumer."}
+    prefixes = {KeyLevel.WORKER: "B.", KeyLevel.CONSUMER: "A.consumer."}
     names = [f"{prefixes.get(key.level, '')}{key.name}" for _, key in KEYS]
     assert {name: rows[name] for name in names if rows[name] != 1} == {}
 
@@ -130,7 +130,7 @@ def test_a_span_of_time_may_be_written_without_its_unit_or_in_the_other_one(tmp_
 
 
 def test_the_consumers_settings_are_known_client_settings():
-    assert known(Level.CONSUMER).keys() <= KNOWN & CONSUMER_ONLY
+    assert known(KeyLevel.CONSUMER).keys() <= KNOWN & CONSUMER_ONLY
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_the_consumers_settings_are_known_client_settings():
         for section in (CopySettings, Policies)
         for each in fields_of(section)
         for key in each.keys
-        if key.level is not Level.CONSUMER
+        if key.level is not KeyLevel.CONSUMER
     ],
 )
 def test_a_setting_of_the_copier_is_named_on_one_line_of_the_code(key):

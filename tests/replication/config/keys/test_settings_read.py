@@ -12,8 +12,8 @@ from support.settings.config_files import TWO, loaded
 from replication.config.file import values
 from replication.config.keys.section_keys import SECTIONS, fields_of
 from replication.settings.naming_settings import MappedName, RenameRule
-from replication.settings.setting_key import Level
-from replication.settings.transform_settings import Written
+from replication.settings.setting_key import KeyLevel
+from replication.settings.transform_settings import SettingText
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 CASES = [(section, each, key) for section in SECTIONS for each in fields_of(section)
          for key in each.keys]  # fmt: skip
 PREFIXES = {
-    Level.FLOW: "A->B.",
-    Level.CONNECTOR: "A->B.",
-    Level.CREATION: "A->B.",
-    Level.WORKER: "B.",
-    Level.CONSUMER: "A.consumer.",
-    Level.FILE: "",
-    Level.TRANSFORM: "A->B.transform.orders/",
+    KeyLevel.FLOW: "A->B.",
+    KeyLevel.CONNECTOR: "A->B.",
+    KeyLevel.CREATION: "A->B.",
+    KeyLevel.WORKER: "B.",
+    KeyLevel.CONSUMER: "A.consumer.",
+    KeyLevel.FILE: "",
+    KeyLevel.TRANSFORM: "A->B.transform.orders/",
 }
 # A valid value of each kind that is no field's default; a choice is another one than the default.
 VALUES = {
@@ -124,7 +124,7 @@ def lines_of(key: Key, text: str) -> str:
     lines += [BESIDE[key.name]] if key.name in BESIDE else []
     if key.name.startswith("schema.registry.") and not key.name.endswith(".url"):
         lines.append(f"A->B.schema.registry.url = {REGISTRY['url']}")
-    if key.level is Level.TRANSFORM and key.name not in ("where", "select", "route", "function"):
+    if key.level is KeyLevel.TRANSFORM and key.name not in ("where", "select", "route", "function"):
         lines.append("A->B.transform.orders/where = true")
     return "\n".join([*lines, ""])
 
@@ -140,7 +140,7 @@ def read_to(key: Key, text: str) -> object:
 
 def plain(key: Key, value: Any, folder: Path) -> object:
     """Return the value of a field, of what has a place in the file only what was written."""
-    if isinstance(value, Written):
+    if isinstance(value, SettingText):
         return value.text
     if key.name == "replication.policy.config.*":
         return value.settings["seven"]

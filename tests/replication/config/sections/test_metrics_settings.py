@@ -25,9 +25,9 @@ def test_relative_files_are_those_beside_the_config(tmp_path):
 
 def test_a_file_that_is_missing_is_mentioned(tmp_path):
     findings = found(tmp_path, PORT + FILES)
-    (said,) = about(findings, "metrics.ssl.key.location")
+    (output,) = about(findings, "metrics.ssl.key.location")
     missing = tmp_path / "key.pem"
-    assert said == (
+    assert output == (
         f"warning: the file {missing} does not exist; no metrics will be served → "
         "provide a PEM file"
     )

@@ -241,8 +241,8 @@ def test_no_damaged_byte_loses_or_repeats_a_record_silently(batch, flip, most, s
     copy = Copy(log, most)
     copy.run()
     lost = the_offsets(copy.lost)
-    wanted = [b"%d" % n for n in range(300) if n not in set(lost)]
-    assert copy.values == wanted
+    expected = [b"%d" % n for n in range(300) if n not in set(lost)]
+    assert copy.values == expected
     harmless = EPOCH <= at < MAGIC
     assert bool(lost) is not harmless
     if at >= CHECKSUM and not DELTA <= at < DELTA + 4:

@@ -339,8 +339,8 @@ def test_the_broker_always_knows_exactly_what_is_wanted(acts):
                     k: v for k, v in session.items() if k not in fetch_request.session.forgotten
                 }
                 fetch_request.session.answered(7)
-                wanted = {each.key: each.position for each in partitions if each.fetches}
-                assert session == wanted
+                expected = {each.key: each.position for each in partitions if each.fetches}
+                assert session == expected
 
 
 def test_a_fetch_names_the_leader_epoch_that_is_known():

@@ -24,7 +24,7 @@ from support.records.record_batches import a_batch, a_marker
 from replication.client.fetch_values import FetchBuffer
 from replication.copier.partition.intake import take
 from replication.copier.partition.partition_copy import PartitionCopy
-from replication.copier.partition.position import OwnRecords, Position
+from replication.copier.partition.position import OwnRecordCounter, Position
 from replication.errors import CorruptBatch, NotCountable
 from replication.model import (
     PartitionPlan,
@@ -86,7 +86,7 @@ def take_over(anchor: Anchor, target: Target, epoch: int) -> PartitionCopy:
         return partition
     target.marker(epoch)
     ids = {number for _, number in partition.claimed.appenders}
-    own = OwnRecords(anchor.target or 0, ids, dict.fromkeys(ids, epoch))
+    own = OwnRecordCounter(anchor.target or 0, ids, dict.fromkeys(ids, epoch))
     for batch in walk(memoryview(target.log)):
         own.add(batch)
     assert own.complete
@@ -144,12 +144,12 @@ def find(partition: PartitionCopy, target: Target, source) -> None:
     log, aborted, _ = source
     listed = [each for each in walk(memoryview(target.log)) if not each.is_control]
     last = [each for each in listed if each.producer_id in {OURS, PASSING_ON}][-1]
-    wanted, scan = SearchedBatch(last, "t"), by_registry(a_partition(a_start()))
+    expected, scan = SearchedBatch(last, "t"), by_registry(a_partition(a_start()))
     take(scan, fetch(log, aborted, 0, 99), FetchBuffer())
     for each in scan.queue.waiting:
         (batch,) = walk(each.batch)
-        wanted.add(decode(batch), each.offsets)
-    (place,) = wanted.found
+        expected.add(decode(batch), each.offsets)
+    (place,) = expected.found
     partition.resume_at(place.end)
     partition.skip = 0
     partition.set_position(Position(place.end, partition.counted))

@@ -10,7 +10,12 @@ from hypothesis import strategies as st
 from support.records.record_batches import a_batch, a_marker
 
 from replication.client.producer_identity import ProducerIdentity
-from replication.copier.partition.position import OwnRecords, claim, missing_appenders, outranks
+from replication.copier.partition.position import (
+    OwnRecordCounter,
+    claim,
+    missing_appenders,
+    outranks,
+)
 from replication.records.batch import walk
 from replication.state import Anchor
 
@@ -103,8 +108,8 @@ def a_log(parts, start: int = 0) -> tuple[bytes, int]:
     return data, start
 
 
-def counted(data: bytes, start: int, ids, markers) -> OwnRecords:
-    own = OwnRecords(start, ids, markers)
+def counted(data: bytes, start: int, ids, markers) -> OwnRecordCounter:
+    own = OwnRecordCounter(start, ids, markers)
     for batch in walk(memoryview(data)):
         if own.complete:
             break
@@ -122,8 +127,8 @@ def test_invariant_c_what_is_ours_is_counted_whoever_writes_between(early, befor
     assert own.complete
     assert own.records == sum(n for who, n in before if who != FOREIGN)
     assert own.next_offset == middle + 1
-    wanted = [b for b in walk(memoryview(mine)) if b.producer_id != FOREIGN]
-    assert own.bytes == sum(len(each.view) for each in wanted)
+    expected = [b for b in walk(memoryview(mine)) if b.producer_id != FOREIGN]
+    assert own.bytes == sum(len(each.view) for each in expected)
 
 
 @given(producer_batches, producer_batches)
@@ -132,7 +137,7 @@ def test_invariant_b_a_zombies_append_before_the_marker_counts_and_the_end_waits
 ):
     first, middle = a_log(before)
     zombie, end = a_log([(OURS, 2), *late, (FORMER, 1)], middle)
-    own = OwnRecords(0, {OURS, FORMER}, {OURS: 4, FORMER: 2})
+    own = OwnRecordCounter(0, {OURS, FORMER}, {OURS: 4, FORMER: 2})
     for batch in walk(memoryview(first + zombie)):
         own.add(batch)
     assert not own.complete
@@ -147,7 +152,7 @@ def test_invariant_b_a_zombies_append_before_the_marker_counts_and_the_end_waits
 
 @pytest.mark.parametrize(("epoch", "enough"), [(3, False), (4, True), (5, True)])
 def test_a_marker_of_an_earlier_takeover_is_not_ours(epoch, enough):
-    own = OwnRecords(0, {OURS}, {OURS: 4})
+    own = OwnRecordCounter(0, {OURS}, {OURS: 4})
     for batch in walk(memoryview(a_marker(0, OURS, epoch))):
         own.add(batch)
     assert own.complete is enough
@@ -157,7 +162,7 @@ def test_a_marker_of_an_earlier_takeover_is_not_ours(epoch, enough):
 def test_batches_that_are_fetched_again_count_once(parts, data):
     log, end = a_log(parts)
     whole = log + a_marker(end, OURS, 1)
-    own = OwnRecords(0, {OURS}, {OURS: 1})
+    own = OwnRecordCounter(0, {OURS}, {OURS: 1})
     while not own.complete:  # a Fetch begins with the batch that holds its offset, or before it
         behind = data.draw(st.integers(0, 3))
         listed = [b for b in walk(memoryview(whole)) if b.last >= own.next_offset - behind]
@@ -167,7 +172,7 @@ def test_batches_that_are_fetched_again_count_once(parts, data):
 
 
 def test_an_anchor_inside_a_batch_counts_the_whole_batch_never_less():
-    own = OwnRecords(2, {OURS}, {})
+    own = OwnRecordCounter(2, {OURS}, {})
     for batch in walk(memoryview(a_batch(0, [b"x"] * 4, (OURS, 0, 0)))):
         own.add(batch)
     assert (own.records, own.next_offset) == (4, 4)

@@ -58,10 +58,10 @@ values = st.sampled_from([b"bad", b"", b"a", b"x" * 150, b"y" * 500])
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.lists(values, min_size=1, max_size=6), min_size=1, max_size=8))
 def test_whatever_is_refused_all_other_records_land_once_and_in_order(batches):
-    offset, source, wanted, bad = 0, b"", [], []
+    offset, source, expected, bad = 0, b"", [], []
     for content in batches:
         source += a_batch(offset, content)
-        wanted += [each for each in content if each != b"bad" and len(each) < 500]
+        expected += [each for each in content if each != b"bad" and len(each) < 500]
         bad += [offset + n for n, e in enumerate(content) if e == b"bad" or len(e) == 500]
         offset += len(content)
     partition, log, skipped = a_partition(a_start()), Picky(300), []
@@ -74,9 +74,9 @@ def test_whatever_is_refused_all_other_records_land_once_and_in_order(batches):
             skip_or_stop(wire, partition, skipped)
         else:
             break
-    assert log.values() == wanted
+    assert log.values() == expected
     assert skipped == bad
-    assert partition.acked == (offset, len(wanted))
+    assert partition.acked == (offset, len(expected))
 
 
 def test_a_batch_that_was_too_large_teaches_to_split_before_sending():

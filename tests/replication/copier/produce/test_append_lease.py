@@ -19,7 +19,7 @@ from replication.adapters.wire.connection import channel
 from replication.client.network import NotGranted
 from replication.client.producer_identity import ProducerIdentity
 from replication.copier.foreign_writers import AppendGaps
-from replication.copier.partition import retries
+from replication.copier.partition import long_retries
 from replication.copier.partition.broker_errors import PartitionError, Recovery
 from replication.copier.partition.position import Position, claim
 from replication.copier.partition.recovery_queue import RecoveryQueue
@@ -294,18 +294,18 @@ def test_a_target_that_may_not_say_whose_id_it_is_ends_the_unit_with_what_to_do(
 
         unit.target.current_producer = current
 
-    wanted = (
+    expected = (
         r"f: B does not say which producer holds isthmus\.f\.0 \(.* error 53\): "
         r"allow Isthmus' user DESCRIBE on the TransactionalId isthmus\.f \(prefixed\)"
     )
-    with pytest.raises(ClusterRejected, match=wanted):
+    with pytest.raises(ClusterRejected, match=expected):
         renewed(refused)
 
 
 def test_a_partition_that_waits_for_the_lease_for_long_is_not_running_and_says_why(monkeypatch):
     """For its coordinator may be gone for long although the leaders of all partitions are there."""
     monkeypatch.setattr(lease_renewal, "_RETRY_S", 0.001)
-    monkeypatch.setattr(retries, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(long_retries, "PATIENCE_S", 0.0)
     unit, idle = Renewing(), a_partition(a_start(1))
     idle.set_position(Position(0, 0))
 

@@ -42,9 +42,9 @@ def a_target(**logs: list[tuple]) -> MemoryCluster:
     return cluster
 
 
-def aborted(cluster: MemoryCluster, **stretches) -> set[TopicPartition]:
-    wanted = {TopicPartition("t", int(name[1:])): each for name, each in stretches.items()}
-    return asyncio.run(TransactionOutcome(cluster).aborted(US, wanted))
+def aborted(cluster: MemoryCluster, **intervals) -> set[TopicPartition]:
+    expected = {TopicPartition("t", int(name[1:])): each for name, each in intervals.items()}
+    return asyncio.run(TransactionOutcome(cluster).aborted(US, expected))
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_between_our_appends_no_marker_needs_to_be():
         ([(9, 12), (13, 14), (14, 15), (20, 21)], AppendedRange(12, 20)),
     ],
 )
-def test_what_came_between_our_appends_is_the_rest_of_the_stretch(spans, gap):
+def test_what_came_between_our_appends_is_the_rest_of_the_interval(spans, gap):
     assert gap_between([OffsetRange(*each) for each in spans]) == gap
 
 

@@ -187,11 +187,11 @@ def test_how_a_transaction_ended_is_asked_until_it_is_known_and_no_anchor_is_ahe
     stage, doubts = Stage(), []
     real = TransactionOutcome.aborted
 
-    async def aborted(self, producer, stretches):
+    async def aborted(self, producer, intervals):
         doubts.append(all(each.in_doubt for each in stage.partitions))
         if len(doubts) == 1:
             raise ClusterUnavailable("B: no leader")
-        return await real(self, producer, stretches)
+        return await real(self, producer, intervals)
 
     monkeypatch.setattr(TransactionOutcome, "aborted", aborted)
     asyncio.run(stage.copy())

@@ -11,7 +11,7 @@ from support.records.record_batches import a_batch, a_marker, compacted
 
 from replication.client.fetch_values import FetchBuffer
 from replication.copier.partition.intake import take
-from replication.copier.partition.position import OwnRecords
+from replication.copier.partition.position import OwnRecordCounter
 from replication.errors import NotCountable
 from replication.model import Choice, PartitionPlan, PartitionState
 from replication.records.batch import walk
@@ -145,12 +145,12 @@ def test_a_decision_ends_the_halt_of_a_position_that_could_not_be_proven(pair, w
     anchor, before = pair.anchors()[-1], len(pair.copied())
     decision = Choice(anchor.state, anchor.source, choice)
     decided = (PartitionPlan(HERE, HERE, decision=decision),)
-    wanted = pair.source.logs[HERE].values()
+    expected = pair.source.logs[HERE].values()
     for epoch in range(30, 40):
         pair.copy(epoch, partitions=decided)
-        if pair.copied()[before:] == wanted:
+        if pair.copied()[before:] == expected:
             break
-    assert pair.copied()[before:] == wanted
+    assert pair.copied()[before:] == expected
     assert (pair.anchors()[-1].state, pair.anchors()[-1].source) == ("RUNNING", 22)
 
 
@@ -168,7 +168,7 @@ def test_a_log_that_was_compacted_is_never_counted_as_if_it_were_whole(writers, 
         log.append(a_batch(end, [b"v"] * size, (producer, 0, end)))
         end, ours = end + size, ours + size * (producer == OURS)
     log.append(a_marker(end, OURS, 1))
-    count = OwnRecords(0, {OURS}, {OURS: 1})
+    count = OwnRecordCounter(0, {OURS}, {OURS: 1})
     for batch in walk(memoryview(b"".join(compacted(each, removed - {end}) for each in log))):
         count.add(batch)
     assert count.complete

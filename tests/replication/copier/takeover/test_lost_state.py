@@ -324,9 +324,9 @@ def test_invariant_l_whatever_state_is_lost_each_record_is_copied_once_or_a_ques
             if any(len(two.copied(e)) < len(two.source.logs[e].values()) for e in (QUIET, BUSY)):
                 copy_on(two, len(steps) + again)
         for place in (QUIET, BUSY):
-            wanted, found = two.source.logs[place].values(), two.copied(place)
+            expected, found = two.source.logs[place].values(), two.copied(place)
             asked = state(two, place)[0] == LOST
-            assert found == wanted or (asked and found == wanted[: len(found)]), (place, steps)
+            assert found == expected or (asked and found == expected[: len(found)]), (place, steps)
     finally:
         two.close()
 

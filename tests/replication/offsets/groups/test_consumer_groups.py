@@ -21,10 +21,10 @@ from replication.offsets.groups.consumer_groups import (
 P0, P1 = TopicPartition("A.orders", 0), TopicPartition("A.orders", 1)
 
 
-def plan(wanted, state="Empty", now=None, kind="classic", **rest):
+def plan(expected, state="Empty", now=None, kind="classic", **rest):
     there = {} if state is None else {"g": Group("g", state, kind, 4)}
     target = TargetGroups(there, {"g": now or {}})
-    return list(plan_groups({"g": wanted}, target, **rest))
+    return list(plan_groups({"g": expected}, target, **rest))
 
 
 def test_a_group_that_the_target_does_not_know_is_set_where_it_stood():
@@ -79,18 +79,18 @@ def test_what_a_group_has_not_committed_or_may_still_take_back_is_no_known_offse
 
 
 def test_only_what_moves_is_committed_and_a_second_plan_is_empty():
-    wanted = {P0: Committed(4), P1: Committed(8)}
-    (action,) = plan(wanted, now={P0: Committed(4), P1: Committed(3)})
+    expected = {P0: Committed(4), P1: Committed(8)}
+    (action,) = plan(expected, now={P0: Committed(4), P1: Committed(3)})
     assert action.positions == {P1: Committed(8)}
-    assert plan(wanted, now=wanted) == []
+    assert plan(expected, now=expected) == []
 
 
 POSITIONS = st.dictionaries(st.sampled_from([P0, P1]), st.integers(-1, 50).map(Committed))
 
 
 @given(POSITIONS.map(lambda p: {k: v for k, v in p.items() if v.offset >= 0}), POSITIONS)
-def test_a_sync_never_takes_an_offset_back(wanted, now):
-    for action in plan(wanted, now=now):
+def test_a_sync_never_takes_an_offset_back(expected, now):
+    for action in plan(expected, now=now):
         for where, new in action.positions.items():
             assert new.offset > now.get(where, Committed(-1)).offset
 

@@ -51,9 +51,9 @@ class Offsets:
 
     look_at_target = look
 
-    def translate(self, wanted, *, back=False, ahead=True):
+    def translate(self, expected, *, back=False, ahead=True):
         copied = {
-            where: offsets for where, offsets in wanted.items() if where in self.known.anchors
+            where: offsets for where, offsets in expected.items() if where in self.known.anchors
         }
         return {
             where: {each: self.answer(each) for each in offsets}
@@ -215,29 +215,29 @@ BEYOND = "orders-0 offset 999 is beyond the end of the source (90)"
 
 @pytest.mark.parametrize("copied", [50, 90], ids=["lag", "no lag"])
 def test_an_offset_beyond_the_end_of_the_source_is_not_moved_and_is_named_once(copied):
-    told = []
+    reported = []
     sync = a_sync(Offsets(copied), Groups(g=at(999), h=at(10)), Groups(g=at(7, where=COPY)))
-    sync.warn = told.append
+    sync.warn = reported.append
     assert sync.sync() == f"2 groups, 1 updated; 1 not moved, g because {BEYOND}"
     assert sync.offsets.looks == 1, "no anchor that may come changes this"
     assert sync.sync() == f"2 groups, 0 updated; 1 not moved, g because {BEYOND}"
     assert sync.target.held == {"g": at(7, where=COPY), "h": at(1010, where=COPY)}
-    assert told == [f"1 not moved: group g: {BEYOND}"]
+    assert reported == [f"1 not moved: group g: {BEYOND}"]
     sync.source.held["g"] = at(1000)
     sync.sync()
-    assert len(told) == 2, "another offset is another fault"
+    assert len(reported) == 2, "another offset is another fault"
     sync.source.held["g"] = at(20)
     assert sync.sync() == "2 groups, 1 updated"
     assert sync.target.held["g"] == at(1020, where=COPY)
     sync.source.held["g"] = at(1000)
     sync.sync()
-    assert len(told) == 3, "it had gone, so it is news"
+    assert len(reported) == 3, "it had gone, so it is news"
 
 
 def test_what_was_named_is_not_named_again_after_a_broker_was_away():
-    told = []
+    reported = []
     sync = a_sync(Offsets(50), Groups(g=at(999)))
-    sync.warn = told.append
+    sync.warn = reported.append
     sync.sync()
     held = sync.source.held.pop("g")
     sync.source.unavailable = {2: "broker 2 gave no answer"}
@@ -245,7 +245,7 @@ def test_what_was_named_is_not_named_again_after_a_broker_was_away():
         sync.sync()
     sync.source.held["g"], sync.source.unavailable = held, {}
     sync.sync()
-    assert len(told) == 1
+    assert len(reported) == 1
 
 
 def test_the_offsets_of_one_group_are_translated_whether_it_is_selected_or_not():
@@ -480,9 +480,9 @@ class Opposite(Offsets):
 
     look_at_target = look
 
-    def translate(self, wanted, *, back=False, ahead=True):
-        self.asked.append((back, dict(wanted)))
-        return {where: {o: self.back_to[o] for o in offsets} for where, offsets in wanted.items()}
+    def translate(self, expected, *, back=False, ahead=True):
+        self.asked.append((back, dict(expected)))
+        return {where: {o: self.back_to[o] for o in offsets} for where, offsets in expected.items()}
 
 
 @pytest.mark.parametrize(

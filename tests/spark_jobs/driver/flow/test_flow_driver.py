@@ -9,7 +9,7 @@ from support.settings.configs import a_flow
 
 from replication.model import Desired, FlowState
 from spark_jobs.budget.disk_limit import DiskLimit
-from spark_jobs.driver.flow.flow_driver import Beside, FlowDriver
+from spark_jobs.driver.flow.flow_driver import FlowDriver, FlowWork
 from spark_jobs.driver.flow.flow_states import flow_state
 from spark_jobs.transform.flow_transforms import FlowTransforms
 
@@ -32,8 +32,8 @@ def flow() -> FlowDriver:
         probe_problem="",
         status=SimpleNamespace(state=FlowState.RUNNING),
     )
-    beside = Beside(None, FlowTransforms(a_flow(), None), SimpleNamespace(limit=DiskLimit()))
-    return FlowDriver(a_flow(), lease, topic_watcher, None, beside)
+    work = FlowWork(None, FlowTransforms(a_flow(), None), SimpleNamespace(limit=DiskLimit()))
+    return FlowDriver(a_flow(), lease, topic_watcher, None, work)
 
 
 def test_bl_059_without_our_own_topics_only_a_new_driver_helps(flow):

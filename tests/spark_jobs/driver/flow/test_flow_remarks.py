@@ -17,15 +17,17 @@ THROTTLED = FlowCounters(throttle=EpochThrottle(0, 9_000, 100_000))
 
 def test_a_flow_that_is_throttled_says_by_whom_and_no_more_when_it_is_not():
     remarks = FlowRemarks(a_flow())
-    told = remarks.notice(PLAN, LEASE, THROTTLED, "")
-    assert told.startswith("B throttled it for 9.0 s in the last epoch")
+    reported = remarks.notice(PLAN, LEASE, THROTTLED, "")
+    assert reported.startswith("B throttled it for 9.0 s in the last epoch")
     assert remarks.notice(PLAN, LEASE, FlowCounters(), "") == ""
 
 
 def test_a_flow_says_each_of_its_remarks():
     plan = SimpleNamespace(partitions=(), remark="2 topics wait", absent=())
-    told = FlowRemarks(a_flow()).notice(plan, LEASE, THROTTLED, "the disk of B's broker 1 fills")
-    throttled, disk, topics = told.split("; ")[0], *told.split("; ")[-2:]
+    reported = FlowRemarks(a_flow()).notice(
+        plan, LEASE, THROTTLED, "the disk of B's broker 1 fills"
+    )
+    throttled, disk, topics = reported.split("; ")[0], *reported.split("; ")[-2:]
     assert throttled.startswith("B throttled it")
     assert (disk, topics) == ("the disk of B's broker 1 fills", "2 topics wait")
 

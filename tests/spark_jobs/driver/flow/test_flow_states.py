@@ -1,7 +1,7 @@
 import pytest
 
 from replication.model import Desired, FlowState
-from spark_jobs.driver.flow.flow_states import Situation, Step, decide_step, flow_state
+from spark_jobs.driver.flow.flow_states import DriverStep, Situation, decide_step, flow_state
 
 COPYING = {"planned": True, "partitions": 4, "query": True, "alive": True, "begun": True}
 READY = {"planned": True, "partitions": 4}
@@ -10,27 +10,37 @@ READY = {"planned": True, "partitions": 4}
 @pytest.mark.parametrize(
     ("now", "step"),
     [
-        pytest.param({}, Step.NOTHING, id="nothing is known yet"),
-        pytest.param(READY, Step.START, id="ready"),
-        pytest.param({**COPYING, "hands_over": True}, Step.DRAIN, id="another number of units"),
-        pytest.param({**READY, "rested": False}, Step.NOTHING, id="resting after a failure"),
-        pytest.param({**READY, "slot_shortage": "slots"}, Step.NOTHING, id="too few slots"),
-        pytest.param({**READY, "ending": True}, Step.NOTHING, id="the driver ends"),
-        pytest.param({**READY, "desired": Desired.PAUSE}, Step.NOTHING, id="paused"),
-        pytest.param({**READY, "unplanned": "down"}, Step.START, id="a plan from before"),
-        pytest.param(COPYING, Step.NOTHING, id="copying"),
-        pytest.param({**COPYING, "alive": False}, Step.STOP, id="the query died"),
-        pytest.param({**COPYING, "desired": Desired.PAUSE}, Step.DRAIN, id="to be paused"),
-        pytest.param({**COPYING, "ending": True, "draining": True}, Step.DRAIN, id="draining"),
+        pytest.param({}, DriverStep.NOTHING, id="nothing is known yet"),
+        pytest.param(READY, DriverStep.START, id="ready"),
         pytest.param(
-            {**COPYING, "ending": True, "draining": True, "idle": True}, Step.STOP, id="drained"
+            {**COPYING, "hands_over": True}, DriverStep.DRAIN, id="another number of units"
+        ),
+        pytest.param({**READY, "rested": False}, DriverStep.NOTHING, id="resting after a failure"),
+        pytest.param({**READY, "slot_shortage": "slots"}, DriverStep.NOTHING, id="too few slots"),
+        pytest.param({**READY, "ending": True}, DriverStep.NOTHING, id="the driver ends"),
+        pytest.param({**READY, "desired": Desired.PAUSE}, DriverStep.NOTHING, id="paused"),
+        pytest.param({**READY, "unplanned": "down"}, DriverStep.START, id="a plan from before"),
+        pytest.param(COPYING, DriverStep.NOTHING, id="copying"),
+        pytest.param({**COPYING, "alive": False}, DriverStep.STOP, id="the query died"),
+        pytest.param({**COPYING, "desired": Desired.PAUSE}, DriverStep.DRAIN, id="to be paused"),
+        pytest.param(
+            {**COPYING, "ending": True, "draining": True}, DriverStep.DRAIN, id="draining"
         ),
         pytest.param(
-            {**COPYING, "ending": True, "draining": True, "overdue": True}, Step.STOP, id="overdue"
+            {**COPYING, "ending": True, "draining": True, "idle": True},
+            DriverStep.STOP,
+            id="drained",
         ),
-        pytest.param({**COPYING, "draining": True}, Step.DRAIN, id="resumed while it drains"),
-        pytest.param({**COPYING, "wrong_cluster": "A is B"}, Step.DRAIN, id="BL-223: A is B now"),
-        pytest.param({**READY, "wrong_cluster": "A is B"}, Step.NOTHING, id="BL-223: still"),
+        pytest.param(
+            {**COPYING, "ending": True, "draining": True, "overdue": True},
+            DriverStep.STOP,
+            id="overdue",
+        ),
+        pytest.param({**COPYING, "draining": True}, DriverStep.DRAIN, id="resumed while it drains"),
+        pytest.param(
+            {**COPYING, "wrong_cluster": "A is B"}, DriverStep.DRAIN, id="BL-223: A is B now"
+        ),
+        pytest.param({**READY, "wrong_cluster": "A is B"}, DriverStep.NOTHING, id="BL-223: still"),
     ],
 )
 def test_the_next_step(now, step):

@@ -30,10 +30,10 @@ class AnEpoch:
     def epoch(self) -> tuple[int, int] | None:
         return self.running
 
-    told: dict | None = None  # the figures of the epoch before
+    reported: dict | None = None  # the figures of the epoch before
 
     def figures(self) -> dict | None:
-        return self.told
+        return self.reported
 
 
 @pytest.fixture
@@ -114,10 +114,10 @@ def test_no_epoch_is_expected_while_there_is_nothing_to_copy(cycle):
 
 
 def test_what_brokers_throttled_is_of_the_last_epoch_and_added_up_over_all(cycle):
-    cycle.query.told = FIGURES | {"target_throttled_ms": 9_000, "backed_off_to": 100_000}
+    cycle.query.reported = FIGURES | {"target_throttled_ms": 9_000, "backed_off_to": 100_000}
     cycle.watch()
     assert cycle.tally.throttle == EpochThrottle(0, 9_000, 100_000)
-    cycle.query.told = FIGURES
+    cycle.query.reported = FIGURES
     cycle.watch()
     assert cycle.tally.throttle == EpochThrottle()
     assert cycle.tally.target_throttle_s == 9.0

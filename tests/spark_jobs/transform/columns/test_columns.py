@@ -59,11 +59,11 @@ def singly(columns):
 )
 def test_columns_are_what_is_decoded_one_by_one(first, second, codec, bounds):
     batches = batches_of(first, second, codec=codec)
-    wanted = [e for each in batches for e in fields_of(each) if bounds[0] <= e[0] < bounds[1]]
-    assert singly(columns_of(batches, bounds)) == wanted
-    assert decode(batches, bounds, "t").singles() == wanted
+    expected = [e for each in batches for e in fields_of(each) if bounds[0] <= e[0] < bounds[1]]
+    assert singly(columns_of(batches, bounds)) == expected
+    assert decode(batches, bounds, "t").singles() == expected
     rests = [e.rest for each in batches for e in decoded_singly(each)]
-    rests = rests[bounds[0] : max(bounds)][: len(wanted)]
+    rests = rests[bounds[0] : max(bounds)][: len(expected)]
     assert rests_in(batches, bounds).to_pylist() == rests
 
 
@@ -89,12 +89,12 @@ def test_damage_is_noticed_as_it_is_one_by_one(at, bit):
     (batch,) = walk(memoryview(packed))
     packed[min(at, len(packed) - 1)] ^= 1 << bit
     try:
-        wanted = fields_of(batch, "t")
+        expected = fields_of(batch, "t")
     except CorruptBatch as error:
         with pytest.raises(CorruptBatch, match=re.escape(str(error))):
             columns_of([batch])
     else:
-        assert singly(columns_of([batch])) == wanted
+        assert singly(columns_of([batch])) == expected
 
 
 @given(given_records=records, codec=st.sampled_from((0, 3)))

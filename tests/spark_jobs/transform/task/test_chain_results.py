@@ -15,16 +15,16 @@ from replication.settings.transform_settings import (
     JSON,
     STOP,
     PredicateSpec,
+    SettingText,
     SmtSpec,
     TopicTransform,
-    Written,
 )
 from replication.state import Anchor
 from replication.transforms.smt.chain import Chain
-from replication.transforms.transformed_record import Poison
+from replication.transforms.transformed_record import PoisonRecord
 from spark_jobs.transform.task.chain_results import take_by_chain
 from spark_jobs.transform.task.range_outcome import RangeOutcome
-from spark_jobs.transform.task.work import Clusters, RangeWork, SlotWork
+from spark_jobs.transform.task.work import RangeWork, SlotWork, TaskClusters
 
 ANCHOR = Anchor("A->B", "orders", 1, "A.orders", 0, None)
 COUNTS = {"A.orders": 4, "eu": 2, "orders-2023": 3}
@@ -34,7 +34,7 @@ HERE = "TopicNameMatches", {"pattern": "A\\..*"}
 
 
 def written(text):
-    return Written(text, "f:1: k")
+    return SettingText(text, "f:1: k")
 
 
 def smt(kind, settings=None, predicate=None, *, negate=False):
@@ -92,7 +92,7 @@ def outcome(chain, on_error):
     )
     work = RangeWork(ANCHOR, 99, "", TopicPartition("A.orders", 1))
     me = ProducerIdentity("isthmus.A->B.transform.0.0", 7, 2, 5)
-    slot = SlotWork(Clusters("A->B", "A", {}, {}), transform, me, (work,), COUNTS, {})
+    slot = SlotWork(TaskClusters("A->B", "A", {}, {}), transform, me, (work,), COUNTS, {})
     return RangeOutcome(slot, work), Chain(transform)
 
 
@@ -103,12 +103,16 @@ def one_by_one(chain, records, on_error):
         made = chain.apply("A.orders", each)
         if made is None:
             continue
-        if not isinstance(made, Poison) and made.topic in COUNTS:
+        if not isinstance(made, PoisonRecord) and made.topic in COUNTS:
             content = (made.timestamp, made.key, made.value, list(made.headers))
             where = made.topic, 1 % COUNTS[made.topic]
             found.setdefault(where, []).append(content)
             continue
-        why = made.reason if isinstance(made, Poison) else f"its topic {made.topic} is not on the "
+        why = (
+            made.reason
+            if isinstance(made, PoisonRecord)
+            else f"its topic {made.topic} is not on the "
+        )
         poisons.append((each.offset, why))
         if on_error == STOP:
             break
@@ -122,13 +126,13 @@ def test_a_chain_over_columns_is_the_chain_over_each_record(chain, on_error):
         found, applied = outcome(chain, on_error)
         records = records_of(some_records(seed), 10)
         take_by_chain(applied, found, records)
-        wanted, poisons = one_by_one(applied, records.singles(), on_error)
+        expected, poisons = one_by_one(applied, records.singles(), on_error)
         assert {
             tuple(where): [
                 (e.timestamp, *key_and_value(e), headers_of(e)) for e in listed.records()
             ]
             for where, listed in found.records.items()
-        } == wanted
+        } == expected
         assert [each.record.offset for each in found.found_poisons] == [at for at, _ in poisons]
         for each, (_, why) in zip(found.found_poisons, poisons, strict=True):
             assert each.reason.startswith(why)

@@ -11,21 +11,27 @@ import pyarrow as pa
 from replication.client.producer_identity import ProducerIdentity
 from replication.model import TopicPartition
 from replication.records.codec import headers_of, key_and_value, plain_record
-from replication.settings.transform_settings import DEAD_LETTER, TopicTransform, Written
+from replication.settings.transform_settings import DEAD_LETTER, SettingText, TopicTransform
 from replication.state import Anchor
-from replication.transforms.transformed_record import Poison, SourceRecord
+from replication.transforms.transformed_record import PoisonRecord, SourceRecord
 from spark_jobs.transform.task.batch_work import property_of, work_in
 from spark_jobs.transform.task.range_outcome import Placed, RangeOutcome, problem_of
-from spark_jobs.transform.task.work import Clusters, RangeReport, RangeWork, SlotReport, SlotWork
+from spark_jobs.transform.task.work import (
+    RangeReport,
+    RangeWork,
+    SlotReport,
+    SlotWork,
+    TaskClusters,
+)
 
-WHERE = Written("true", "isthmus.properties:7: A->B.transform.orders/where")
+WHERE = SettingText("true", "isthmus.properties:7: A->B.transform.orders/where")
 ANCHOR = Anchor("A->B", "orders", 3, "A.orders", 10, 4, records=2, bytes=9, since=(0, 0))
 
 
 def outcome(**settings) -> RangeOutcome:
     transform = replace(TopicTransform("orders", where=WHERE), **settings)
     work = RangeWork(ANCHOR, 20, "", TopicPartition("A.orders", 3))
-    clusters = Clusters("A->B", "A", {"password": "hush"}, {})
+    clusters = TaskClusters("A->B", "A", {"password": "hush"}, {})
     me = ProducerIdentity("isthmus.A->B.transform.0.0", 7, 2, 5)
     slot = SlotWork(clusters, transform, me, (work,), {"A.orders": 4, "eu": 2}, {})
     return RangeOutcome(slot, work)
@@ -37,8 +43,8 @@ def add(found: RangeOutcome) -> None:
     found.extend(Placed(where, np.array([5]), rests, np.array([10])))
 
 
-def poison(offset: int) -> Poison:
-    return Poison(SourceRecord(offset, 5, b"k", b"bad", (("h", None),)), "it is\n bad")
+def poison(offset: int) -> PoisonRecord:
+    return PoisonRecord(SourceRecord(offset, 5, b"k", b"bad", (("h", None),)), "it is\n bad")
 
 
 def test_what_the_target_cannot_take_is_named():

@@ -11,7 +11,7 @@ from support.records.decoded_records import records_of
 from replication.client.producer_identity import ProducerIdentity
 from replication.model import TopicPartition
 from replication.records.codec import headers_of, key_and_value
-from replication.settings.transform_settings import DEAD_LETTER, STOP, TopicTransform, Written
+from replication.settings.transform_settings import DEAD_LETTER, STOP, SettingText, TopicTransform
 from replication.state import Anchor
 from replication.transforms.key_partitioner import partition_of
 from spark_jobs.transform.columns.record_columns import (
@@ -24,7 +24,7 @@ from spark_jobs.transform.columns.record_columns import (
 )
 from spark_jobs.transform.task.range_outcome import RangeOutcome
 from spark_jobs.transform.task.sql_results import PARTITION, ROUTES, take_results
-from spark_jobs.transform.task.work import Clusters, RangeWork, SlotWork
+from spark_jobs.transform.task.work import RangeWork, SlotWork, TaskClusters
 
 ANCHOR = Anchor("A->B", "orders", 3, "A.orders", 10, 4)
 TYPES = {
@@ -38,13 +38,13 @@ TYPES = {
 
 
 def outcome(poisons=None, **settings) -> RangeOutcome:
-    where = Written("true", "isthmus.properties:7: A->B.transform.orders/where")
+    where = SettingText("true", "isthmus.properties:7: A->B.transform.orders/where")
     transform = replace(TopicTransform("orders", where=where, on_error=DEAD_LETTER), **settings)
     work = RangeWork(ANCHOR, 20, "", TopicPartition("A.orders", 3), poisons or {})
     me = ProducerIdentity("isthmus.A->B.transform.0.0", 7, 2, 5)
     counts = {"A.orders": 4, "eu": 2}
     return RangeOutcome(
-        SlotWork(Clusters("A->B", "A", {}, {}), transform, me, (work,), counts, {}), work
+        SlotWork(TaskClusters("A->B", "A", {}, {}), transform, me, (work,), counts, {}), work
     )
 
 
@@ -88,12 +88,12 @@ def test_a_number_or_else_the_key_chooses_the_partition():
     headers = [[{"key": "h", "value": None}], None, [], []]
     values = [b"0", b"1", b"2", b"3"]
     take(found, 4, key=keys, value=values, headers=headers, target_partition=numbers)
-    wanted: dict[tuple[str, int], list[bytes]] = {}
+    expected: dict[tuple[str, int], list[bytes]] = {}
     for value, number in zip(
         values, (1, partition_of(b"b", 4), 3, partition_of(b"a", 4)), strict=True
     ):
-        wanted.setdefault(("A.orders", number), []).append(value)
-    assert written(found) == wanted
+        expected.setdefault(("A.orders", number), []).append(value)
+    assert written(found) == expected
     first = next(iter(found.records["A.orders", 1].records()))
     assert (key_and_value(first)[0], headers_of(first)) == (b"a", [("h", None)])
 
@@ -142,11 +142,11 @@ def test_what_sql_does_not_make_stays_as_it_is():
 def test_a_partition_that_sql_leaves_open_goes_by_the_key_of_the_source():
     found = outcome()
     take(found, 2, target_partition=[None, None])
-    wanted: dict[tuple[str, int], list[bytes]] = {}
+    expected: dict[tuple[str, int], list[bytes]] = {}
     for n in range(2):
         place = "A.orders", partition_of(b"k%d" % n, 4)
-        wanted.setdefault(place, []).append(b"%d" % n)
-    assert written(found) == wanted
+        expected.setdefault(place, []).append(b"%d" % n)
+    assert written(found) == expected
 
 
 def test_what_is_known_as_poison_is_noted_in_its_place_though_sql_did_not_see_it():

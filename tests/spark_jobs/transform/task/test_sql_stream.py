@@ -70,9 +70,9 @@ def test_why_no_more_records_were_read_ends_the_stream_with_that_reason(shared):
 def test_records_are_the_same_in_both_processes_and_the_memory_is_given_back(shared):
     stream = SqlStream()
     (first, _), *_ = stream.chunks([rows(MEMORY + shared.place, END + shared.count)])
-    wanted = records_of([(n, b"k", b"%d" % n) for n in (10, 11, 12)], 10).encoded
+    expected = records_of([(n, b"k", b"%d" % n) for n in (10, 11, 12)], 10).encoded
     every = np.arange(3)
-    assert first.records.rests(every).to_pylist() == wanted.rests(every).to_pylist()
+    assert first.records.rests(every).to_pylist() == expected.rests(every).to_pylist()
     assert first.records.times.tolist() == [10, 11, 12]
     assert first.records.keys(every[1:]).to_pylist() == [b"k", b"k"]
     stream.close()

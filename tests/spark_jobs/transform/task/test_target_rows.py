@@ -8,13 +8,13 @@ import pytest
 
 from replication.client.producer_identity import ProducerIdentity
 from replication.model import TopicPartition
-from replication.settings.transform_settings import TopicTransform, Written
+from replication.settings.transform_settings import SettingText, TopicTransform
 from replication.state import Anchor
 from replication.transforms.key_partitioner import partition_of
 from replication.transforms.transformed_record import BY_KEY, SAME_PARTITION
 from spark_jobs.transform.task.range_outcome import RangeOutcome
 from spark_jobs.transform.task.target_rows import TargetRows, misplaced, put
-from spark_jobs.transform.task.work import Clusters, RangeWork, SlotWork
+from spark_jobs.transform.task.work import RangeWork, SlotWork, TaskClusters
 
 COUNTS = {"A.orders": 4, "eu": 2}
 
@@ -30,10 +30,10 @@ COUNTS = {"A.orders": 4, "eu": 2}
     ],
 )
 def test_a_record_goes_to_its_partition_by_number_or_key(topic, number, key, where):
-    transform = TopicTransform("orders", where=Written("true", "f:7: k"))
+    transform = TopicTransform("orders", where=SettingText("true", "f:7: k"))
     work = RangeWork(Anchor("A->B", "orders", 3, "A.orders", 10, 4), 20, "", TopicPartition("x", 3))
     me = ProducerIdentity("isthmus.A->B.transform.0.0", 7, 2, 5)
-    slot = SlotWork(Clusters("A->B", "A", {}, {}), transform, me, (work,), COUNTS, {})
+    slot = SlotWork(TaskClusters("A->B", "A", {}, {}), transform, me, (work,), COUNTS, {})
     found, rests = RangeOutcome(slot, work), pa.array([b"a", b"b"], pa.binary())
     keys = pa.array([b"unused", key], pa.binary())
     sources, times, numbers = np.array([10, 11]), np.array([5, 6]), np.array([0, number])

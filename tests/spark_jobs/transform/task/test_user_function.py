@@ -14,14 +14,14 @@ from replication.client.producer_identity import ProducerIdentity
 from replication.errors import ConfigError
 from replication.model import TopicPartition
 from replication.records.codec import key_and_value
-from replication.settings.transform_settings import DEAD_LETTER, STOP, TopicTransform, Written
+from replication.settings.transform_settings import DEAD_LETTER, STOP, SettingText, TopicTransform
 from replication.state import Anchor
 from replication.transforms.key_partitioner import partition_of
 from spark_jobs.transform.task.range_outcome import RangeOutcome
 from spark_jobs.transform.task.user_function import UserFunction, load_function
-from spark_jobs.transform.task.work import Clusters, RangeWork, SlotWork
+from spark_jobs.transform.task.work import RangeWork, SlotWork, TaskClusters
 
-WRITTEN = Written("mine:f", "isthmus.properties:9: A->B.transform")
+WRITTEN = SettingText("mine:f", "isthmus.properties:9: A->B.transform")
 ANCHOR = Anchor("A->B", "orders", 1, "A.orders", 0, None)
 
 
@@ -30,7 +30,7 @@ def results(call, values, limit_s=5.0, on_error=DEAD_LETTER):
     work = RangeWork(ANCHOR, 99, "", TopicPartition("A.orders", 1))
     me = ProducerIdentity("isthmus.A->B.transform.0.0", 7, 2, 5)
     counts = {"A.orders": 4, "eu": 2}
-    clusters = Clusters("A->B", "A", {}, {})
+    clusters = TaskClusters("A->B", "A", {}, {})
     found = RangeOutcome(SlotWork(clusters, transform, me, (work,), counts, {}), work)
     records = records_of([(n, b"k", value) for n, value in enumerate(values)])
     UserFunction(call, WRITTEN, limit_s).take(found, records)
@@ -138,7 +138,7 @@ def test_a_function_that_cannot_be_loaded_is_refused_at_its_line(tmp_path):
         ("other.py:f", "FileNotFoundError"),
         ("mine", "names no function"),
     ):
-        written = Written(text, "isthmus.properties:9: A->B.transform")
+        written = SettingText(text, "isthmus.properties:9: A->B.transform")
         with pytest.raises(ConfigError) as caught:
             load_function(TopicTransform(".*", function=written, folder=str(tmp_path)))
         assert str(caught.value).startswith("isthmus.properties:9: A->B.transform: ")

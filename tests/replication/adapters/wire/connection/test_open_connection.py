@@ -16,7 +16,7 @@ from kafka.protocol.metadata import ApiVersionsResponse
 from kafka.protocol.sasl import SaslAuthenticateResponse, SaslHandshakeResponse
 from support.network.broken_servers import a_closed_port, a_server
 
-from replication.adapters.wire.connection.open_connection import _said, open_connection
+from replication.adapters.wire.connection.open_connection import _reason, open_connection
 from replication.errors import ClusterRejected, ClusterUnavailable
 
 PLAIN, TLS = {"security_protocol": "PLAINTEXT"}, {"security_protocol": "SSL"}
@@ -174,12 +174,12 @@ def test_a_socket_that_was_taken_over_notices_a_silent_peer_and_sends_at_once():
 
 
 @pytest.mark.parametrize(
-    "told",
+    "reported",
     [
         "[Error 58] SaslAuthenticationFailedError: wrong password",
         "SaslAuthenticationFailedError: wrong password",
         "wrong password",
     ],
 )
-def test_a_refusal_is_told_in_the_brokers_words(told):
-    assert _said(Exception(told)) == "wrong password"
+def test_a_refusal_is_told_in_the_brokers_words(reported):
+    assert _reason(Exception(reported)) == "wrong password"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from orchestration.flows.observation.clients import Ends, Store
+    from orchestration.flows.observation.clients import Ends, ObservedStore
     from replication.adapters.admin.kafka_admin import KafkaAdmin
     from replication.adapters.topics.state_store import StateStore
     from replication.adapters.topics.state_tail import StateTail
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from replication.state import Stored
 
     Properties = tuple[tuple[str, str], ...]
-    Wanted = tuple[str, type[Stored] | None]  # a topic, and the kind of its records
+    TopicAndKind = tuple[str, type[Stored] | None]  # a topic, and the kind of its records
 
 REREAD_S = 60.0  # interval of complete reads: a topic that was recreated starts at 0
 BUSY_S = 12.0  # a little longer than one call can take
@@ -41,7 +41,7 @@ class KafkaClusters:
         self._admins: dict[Properties, KafkaAdmin] = {}
         self._used: dict[tuple[str, str], Properties] = {}  # by flow, and which of its clusters
 
-    def store(self, flow: Flow) -> Store:
+    def store(self, flow: Flow) -> ObservedStore:
         """Return the store on the flow's target."""
         self._require(flow.target)
         from replication.adapters.auth.client_config import to_librdkafka  # noqa: PLC0415 - see module
@@ -87,8 +87,8 @@ class FollowingStore:
 
     def __init__(self, store: StateStore) -> None:
         self._store = store
-        self._tails: dict[Wanted, tuple[StateTail, float]] = {}  # with the time when it began
-        self._known: dict[Wanted, dict[bytes, Stored]] = {}
+        self._tails: dict[TopicAndKind, tuple[StateTail, float]] = {}  # with the time when it began
+        self._known: dict[TopicAndKind, dict[bytes, Stored]] = {}
         self._lock = threading.Lock()
 
     def read(self, topic: str, kind: type[Stored] | None = None) -> Mapping[bytes, Stored]:
@@ -96,20 +96,20 @@ class FollowingStore:
 
         Empty when there is no such topic.
         """
-        wanted = topic, kind
+        topic_and_kind = topic, kind
         if not self._lock.acquire(timeout=BUSY_S):
             raise ClusterUnavailable(
                 f"reading {topic}: an earlier read of this topic has not finished"
             )
         try:
-            tail = self._tail(wanted)
+            tail = self._tail(topic_and_kind)
             if tail is None:
                 return {}
-            known = self._known[wanted]
+            known = self._known[topic_and_kind]
             known.update((each.key(), each) for each in tail.catch_up())
             return dict(known)
         except ReplicationError:
-            self._forget(wanted)
+            self._forget(topic_and_kind)
             raise
         finally:
             self._lock.release()
@@ -140,19 +140,19 @@ class FollowingStore:
         finally:
             self._lock.release()
 
-    def _tail(self, wanted: Wanted) -> StateTail | None:
-        tail, began = self._tails.get(wanted, (None, 0.0))
+    def _tail(self, topic_and_kind: TopicAndKind) -> StateTail | None:
+        tail, began = self._tails.get(topic_and_kind, (None, 0.0))
         if tail is not None and time.monotonic() - began < REREAD_S:
             return tail
-        self._forget(wanted)
-        if not self._store.exists(wanted[0]):
+        self._forget(topic_and_kind)
+        if not self._store.exists(topic_and_kind[0]):
             return None
-        self._tails[wanted] = (self._store.tail(*wanted), time.monotonic())
-        self._known[wanted] = {}
-        return self._tails[wanted][0]
+        self._tails[topic_and_kind] = (self._store.tail(*topic_and_kind), time.monotonic())
+        self._known[topic_and_kind] = {}
+        return self._tails[topic_and_kind][0]
 
-    def _forget(self, wanted: Wanted) -> None:
-        tail, _ = self._tails.pop(wanted, (None, 0.0))
+    def _forget(self, topic_and_kind: TopicAndKind) -> None:
+        tail, _ = self._tails.pop(topic_and_kind, (None, 0.0))
         if tail is not None:
             tail.close()
 

@@ -28,7 +28,7 @@ MIN_FREE_BYTES = 64 << 20  # with less, sqlite and Spark's checkpoints soon fail
 
 
 @dataclass(frozen=True, slots=True)
-class Home:
+class StateDirectory:
     """The state directory, absolute."""
 
     root: Path
@@ -46,9 +46,9 @@ class Home:
         return self.root / "logs"
 
 
-def home() -> Home:
+def state_directory() -> StateDirectory:
     """Return the state directory that the environment names, or ``.isthmus`` here."""
-    return Home(Path(os.environ.get(HOME_VARIABLE) or ".isthmus").absolute())
+    return StateDirectory(Path(os.environ.get(HOME_VARIABLE) or ".isthmus").absolute())
 
 
 def config_file() -> Path:
@@ -62,7 +62,7 @@ def config_file() -> Path:
     return Path(named).absolute()
 
 
-def prepare(where: Home) -> None:
+def prepare(where: StateDirectory) -> None:
     """Create the directories for this user alone and check that they are writable.
 
     Says on standard error which of them were open to others. Raises EnvironmentProblem.

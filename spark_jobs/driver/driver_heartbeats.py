@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 START_S = 300.0  # Spark on a cluster waits for its resources meanwhile
 
 
-class Beats:
+class DriverHeartbeats:
     """Repeats, as a context, what the flows' statuses say: each second, from a thread of its own.
 
     Leaving it raises FlowTaken, if another driver has a flow.
@@ -62,7 +62,7 @@ class Beats:
         return True
 
 
-class StartBeats(Beats):
+class StartHeartbeats(DriverHeartbeats):
     """The same while Spark starts: it is said, and given up after ``limit_s``.
 
     ``give_up`` is called, from the thread of the beats, with the reason.

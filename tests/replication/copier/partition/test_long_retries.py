@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.copier.partition_copies import a_partition, a_start
 
-from replication.copier.partition.retries import PATIENCE_S, Retries
+from replication.copier.partition.long_retries import PATIENCE_S, Retries
 from replication.model import PartitionState
 
 

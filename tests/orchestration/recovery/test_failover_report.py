@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from orchestration.recovery.report import FailoverReport
+from orchestration.recovery.failover_report import FailoverReport
 from replication.model import TopicPartition
 from replication.recovery.group_positions import GroupPosition
 from replication.state import GroupPositions, ProvenPosition
@@ -31,8 +31,8 @@ def test_the_time_of_the_last_look_is_that_of_an_anchor_which_may_be_later():
 
 def test_times_of_partitions_that_differ_are_told():
     later = replace(PROVEN, partition=1, seen_ms=9_000)
-    told = next(FailoverReport("A->B", recovery_point([PROVEN, later]), (), ()).lines())
-    assert told.endswith(
+    reported = next(FailoverReport("A->B", recovery_point([PROVEN, later]), (), ()).lines())
+    assert reported.endswith(
         "were last read, of each partition since 1970-01-01 00:00:01 UTC, at the latest "
         "1970-01-01 00:00:09 UTC"
     )
@@ -40,16 +40,16 @@ def test_times_of_partitions_that_differ_are_told():
 
 def test_a_partition_without_a_position_is_named():
     point = replace(recovery_point([PROVEN]), unplaced=(TopicPartition("t", 9),))
-    told = list(FailoverReport("A->B", point, (), ()).lines())
-    assert "  t-9: it has no position on the target, all of it may be missing" in told
+    reported = list(FailoverReport("A->B", point, (), ()).lines())
+    assert "  t-9: it has no position on the target, all of it may be missing" in reported
     alone = replace(point, partitions=())
     assert any("t-9" in each for each in FailoverReport("A->B", alone, (), ()).lines())
 
 
 def test_what_a_source_that_answers_told_is_as_of_now():
     lag = FlowLag((PartitionLag(HERE, 4, 1.5),))
-    told = next(FailoverReport("A->B", recovery_point([PROVEN], (), lag, 77), (), ()).lines())
-    assert told == (
+    reported = next(FailoverReport("A->B", recovery_point([PROVEN], (), lag, 77), (), ()).lines())
+    assert reported == (
         "A->B: 4 records (about 0 bytes, the oldest 1.5 s old) of 1 partition may be missing now"
     )
 

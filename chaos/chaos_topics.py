@@ -28,7 +28,7 @@ class Writing(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Topic:
+class ChaosTopic:
     """One topic and its writer."""
 
     name: str
@@ -67,18 +67,18 @@ COMPACTED = {
     "min.cleanable.dirty.ratio": "0.01",
 }
 TOPICS = (
-    Topic("chaos-lz4", "lz4", linger_ms=100),
-    Topic("chaos-zstd", "zstd", partitions=3),
-    Topic("chaos-none", "none", linger_ms=1),
-    Topic("chaos-gzip", "gzip", partitions=1),
-    Topic("chaos-snappy", "snappy", linger_ms=200),
-    Topic("chaos-transactions", "lz4", writing=Writing.TRANSACTIONS),
-    Topic("chaos-compacted", "zstd", keys=50, configs=COMPACTED),
-    Topic("chaos-keyed", "lz4", keys=300),
-    Topic("chaos-keyed-transactions", "none", writing=Writing.TRANSACTIONS, keys=300),
-    Topic("chaos-quiet", "zstd", pause_s=45.0),  # its anchors are old
+    ChaosTopic("chaos-lz4", "lz4", linger_ms=100),
+    ChaosTopic("chaos-zstd", "zstd", partitions=3),
+    ChaosTopic("chaos-none", "none", linger_ms=1),
+    ChaosTopic("chaos-gzip", "gzip", partitions=1),
+    ChaosTopic("chaos-snappy", "snappy", linger_ms=200),
+    ChaosTopic("chaos-transactions", "lz4", writing=Writing.TRANSACTIONS),
+    ChaosTopic("chaos-compacted", "zstd", keys=50, configs=COMPACTED),
+    ChaosTopic("chaos-keyed", "lz4", keys=300),
+    ChaosTopic("chaos-keyed-transactions", "none", writing=Writing.TRANSACTIONS, keys=300),
+    ChaosTopic("chaos-quiet", "zstd", pause_s=45.0),  # its anchors are old
     # Brokers forget producers by the timestamps of their records: after a day by default.
-    Topic("chaos-history", "lz4", age_days=3.0),
-    Topic("chaos-transformed", "zstd", where="offset >= 0"),
-    Topic("chaos-history-keyed", "gzip", keys=300, age_days=3.0),
+    ChaosTopic("chaos-history", "lz4", age_days=3.0),
+    ChaosTopic("chaos-transformed", "zstd", where="offset >= 0"),
+    ChaosTopic("chaos-history-keyed", "gzip", keys=300, age_days=3.0),
 )

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from orchestration.recovery.report import operation_json
+from orchestration.recovery.failover_report import operation_json
 from replication.durations import format_moment
 from replication.state import Drill
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from replication.recovery.canaries import Verdict
+    from replication.recovery.canaries import CanaryVerdict
     from replication.state import Operation
 
 
@@ -30,8 +30,8 @@ class DrillReport:
     tail_records: int | None = None  # also those that the source took after the loss
     acked: int = 0  # records, when the source was lost
     group_practised: bool = True
-    source: Verdict | None = None
-    target: Verdict | None = None
+    source: CanaryVerdict | None = None
+    target: CanaryVerdict | None = None
     problems: tuple[str, ...] = ()
     operation: Operation | None = None
     files: tuple[str, ...] = ()  # where the report was written

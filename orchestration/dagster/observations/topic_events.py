@@ -14,12 +14,12 @@ import dagster as dg
 
 from orchestration.dagster.assets import topic_partitions, topics_key
 from replication.model import PartitionState
-from replication.supervision.partition_states import as_wanted, by_state, worst
+from replication.supervision.partition_states import by_state, needing_no_action, worst
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from orchestration.dagster.reports import Report
+    from orchestration.dagster.reports import FlowReport
     from orchestration.flows.observation.flow_look import FlowLook
     from replication.state import Anchor
 
@@ -63,7 +63,7 @@ class TopicState:
 
 @dataclass(frozen=True, slots=True)
 class TopicChanges:
-    """What Dagster is to be told of a flow's topics, and what it knows then."""
+    """The events about a flow's topics that are due, and what Dagster knows then."""
 
     events: list[dg.AssetMaterialization | dg.AssetObservation]
     requests: Requests
@@ -79,7 +79,7 @@ def topic_states(anchors: Iterable[Anchor]) -> dict[str, TopicState]:
 
 
 def topic_changes(
-    report: Report, known: Collection[str], last: TopicMemory, *, may_refresh: bool
+    report: FlowReport, known: Collection[str], last: TopicMemory, *, may_refresh: bool
 ) -> TopicChanges:
     """Return what is new of a flow's topics. ``known``: the partitions that Dagster has now.
 
@@ -91,22 +91,22 @@ def topic_changes(
     topics = topic_states(seen.anchors)  # a pause is no news of each topic
     new = [each for each in topics if each not in known][:EVENTS_MAX]
     changed = [name for name in _changed(topics, last, known) if name not in new]
-    told = [*new, *changed][:EVENTS_MAX]
+    reported = [*new, *changed][:EVENTS_MAX]
     memory = replace(
         last,
-        not_running=_remembered(topics, last, told),
-        refreshed_ms=seen.now_ms if told else last.refreshed_ms,
+        not_running=_remembered(topics, last, reported),
+        refreshed_ms=seen.now_ms if reported else last.refreshed_ms,
         states=_digest(report.look),
     )
-    turn = _next_turn(topics, last) if may_refresh and topics and not told else None
+    turn = _next_turn(topics, last) if may_refresh and topics and not reported else None
     if turn is not None:
         memory = replace(memory, refreshed=turn, refreshed_ms=seen.now_ms)
-        told = [turn]
+        reported = [turn]
     gone = [each for each in known if each not in topics]
     definition = topic_partitions(flow)
     requests: Requests = [definition.build_add_request(new)] if new else []
     requests += [definition.build_delete_request(gone)] if gone else []
-    return TopicChanges([_event(report, topics[each]) for each in told], requests, memory)
+    return TopicChanges([_event(report, topics[each]) for each in reported], requests, memory)
 
 
 def refreshing(memories: Mapping[str, TopicMemory], now_ms: int) -> str | None:
@@ -117,22 +117,22 @@ def refreshing(memories: Mapping[str, TopicMemory], now_ms: int) -> str | None:
 
 
 def copied_verdict(look: FlowLook) -> tuple[bool, str]:
-    """Return whether all topics of a flow are copied that somebody wants, and the reason.
+    """Return whether all topics of a flow are copied that are to be copied, and the reason.
 
     It names each state but RUNNING, and of a failure the reason of a topic in each.
     """
     topics = topic_states(look.anchors).values()
-    wanted = as_wanted(look.flow.policies)
+    no_action = needing_no_action(look.flow.policies)
     odd = [each for each in topics if each.state != PartitionState.RUNNING]
-    bad = [each for each in odd if each.state not in wanted]
-    rest = by_state((each.topic, each.state) for each in odd if each.state in wanted)
+    bad = [each for each in odd if each.state not in no_action]
+    rest = by_state((each.topic, each.state) for each in odd if each.state in no_action)
     if not bad:
         copied = f"{len(topics) - len(odd)} topics are copied"
         return True, "; ".join(filter(None, (copied, rest)))
     reasons = {each.state: each.worst.reason for each in reversed(bad)}
     named = by_state(((each.topic, each.state) for each in bad), reasons)
     failed = f"{len(bad)} of {len(topics)} topics are not copied: {named}"
-    return False, "; as wanted: ".join(filter(None, (failed, rest)))
+    return False, "; need no action: ".join(filter(None, (failed, rest)))
 
 
 def _digest(look: FlowLook) -> str:
@@ -157,11 +157,11 @@ def _changed(
 
 
 def _remembered(
-    topics: Mapping[str, TopicState], last: TopicMemory, told: Collection[str]
+    topics: Mapping[str, TopicState], last: TopicMemory, reported: Collection[str]
 ) -> dict[str, str]:
     """Return the states that are known by now; those of topics that run are left out."""
     states = {
-        name: each.state if name in told else last.not_running.get(name, "")
+        name: each.state if name in reported else last.not_running.get(name, "")
         for name, each in topics.items()
     }
     bad = [(name, state) for name, state in states.items() if state not in ("", "RUNNING")]
@@ -173,7 +173,7 @@ def _next_turn(topics: Mapping[str, TopicState], last: TopicMemory) -> str:
     return next((each for each in topics if each > last.refreshed), next(iter(topics)))
 
 
-def _event(report: Report, topic: TopicState) -> dg.AssetMaterialization | dg.AssetObservation:
+def _event(report: FlowReport, topic: TopicState) -> dg.AssetMaterialization | dg.AssetObservation:
     key, metadata = topics_key(report.look.flow.name), topic_metadata(report, topic)
     if topic.state == PartitionState.RUNNING:
         return dg.AssetMaterialization(key, partition=topic.topic, metadata=metadata)
@@ -181,7 +181,7 @@ def _event(report: Report, topic: TopicState) -> dg.AssetMaterialization | dg.As
     return dg.AssetObservation(key, partition=topic.topic, description=reason, metadata=metadata)
 
 
-def topic_metadata(report: Report, topic: TopicState) -> dict[str, Any]:
+def topic_metadata(report: FlowReport, topic: TopicState) -> dict[str, Any]:
     """Return the figures of one topic; numbers are plotted over time."""
     lag, point = report.lag.topic(topic.topic), report.point.topic(topic.topic)
     found: dict[str, Any] = {

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from replication.settings.transform_settings import TopicTransform
     from spark_jobs.transform.columns.decoded_records import DecodedRecords
-    from spark_jobs.transform.task.work import Clusters, RangeWork, SlotWork
+    from spark_jobs.transform.task.work import RangeWork, SlotWork, TaskClusters
 
 # Spark measures each Arrow batch after each row, unless this is the largest number that it knows:
 # that took more time than a filter.
@@ -48,7 +48,7 @@ class TransformJob:
         self._group = group
         self._sql: SqlPlan
         self._plans: dict[int, DataFrame] = {}  # by the count of slots, for these clusters
-        self._clusters: Clusters | None = None
+        self._clusters: TaskClusters | None = None
         self._is_checked = False
 
     def check(self) -> None:
@@ -74,7 +74,7 @@ class TransformJob:
         found = {slot: SlotReport.of(report) for slot, report in reports}
         return [found[number] for number in range(len(work))]
 
-    def _planned(self, clusters: Clusters, count: int) -> DataFrame:
+    def _planned(self, clusters: TaskClusters, count: int) -> DataFrame:
         """Return the plan of a batch of so many slots, the same for one batch as for the next."""
         if self._clusters != clusters:
             self._clusters, self._plans = clusters, {}
@@ -82,7 +82,7 @@ class TransformJob:
             self._plans[count] = self._plan(clusters, self._spark.range(0, count, 1, count))
         return self._plans[count]
 
-    def _plan(self, clusters: Clusters, slots: DataFrame) -> DataFrame:
+    def _plan(self, clusters: TaskClusters, slots: DataFrame) -> DataFrame:
         if not self._transform.is_sql:
             return slots.mapInArrow(transform_slots(clusters), REPORT_DDL)
         inputs = self._sql.inputs

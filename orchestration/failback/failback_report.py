@@ -1,17 +1,17 @@
-"""What a failback tells: what stands against it, and the tail of each partition."""
+"""What a failback tells: what prevents it, and the tail of each partition."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from orchestration.recovery.report import operation_json
+from orchestration.recovery.failover_report import operation_json
 from replication.planning.explain import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from orchestration.switchover.report import SwitchoverReport
+    from orchestration.switchover.switchover_report import SwitchoverReport
     from replication.offsets.groups.consumer_groups import LeaveGroup, LeaveOffset
     from replication.state import DivergedTail, Operation
 

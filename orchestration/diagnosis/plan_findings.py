@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from orchestration.diagnosis.finding import Finding, Level, some
+from orchestration.diagnosis.finding import DiagnosisFinding, FindingLevel, some
 from replication.planning.apply import is_change
 from replication.planning.overview import overview
-from replication.planning.topics import Keep, Refuse
+from replication.planning.topic_plan import Keep, Refuse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,38 +16,47 @@ if TYPE_CHECKING:
     from replication.planning.planner import TargetPlan
 
 
-def judge_plan(plan: TargetPlan) -> Iterator[Finding]:
+def judge_plan(plan: TargetPlan) -> Iterator[DiagnosisFinding]:
     """Yield findings about the flows into one target."""
     where = f"cluster {plan.target}"
     for problem in plan.problems:
-        yield Finding(Level.ERROR, where, "plan", problem, "see the findings about the clusters")
+        yield DiagnosisFinding(
+            FindingLevel.ERROR, where, "plan", problem, "see the findings about the clusters"
+        )
     for warning in plan.warnings:
-        yield Finding(Level.WARNING, where, "plan", warning, "see `isthmus plan FILE`")
+        yield DiagnosisFinding(
+            FindingLevel.WARNING, where, "plan", warning, "see `isthmus plan FILE`"
+        )
     refused: dict[str, list[str]] = defaultdict(list)
     for action in plan.actions:
         if isinstance(action, Refuse):
             refused[action.reason].append(action.topic)
     for reason, topics in refused.items():
         what = f"not copied: {some(topics)}: {reason}"
-        yield Finding(Level.ERROR, where, "topics", what, "see `isthmus plan FILE`")
+        yield DiagnosisFinding(FindingLevel.ERROR, where, "topics", what, "see `isthmus plan FILE`")
     kept = [each for each in plan.actions if isinstance(each, Keep)]
     if kept:
         what = f"{len(kept)} difference(s) stay: {some(f'{e.topic}: {e.reason}' for e in kept)}"
-        yield Finding(Level.NOTE, where, "plan", what)
+        yield DiagnosisFinding(FindingLevel.NOTE, where, "plan", what)
     yield from _flows(plan)
     count = sum(map(is_change, plan.actions))
     if count:
-        yield Finding(
-            Level.NOTE, where, "plan", f"{count} change(s) are due; `isthmus plan FILE` lists them"
+        yield DiagnosisFinding(
+            FindingLevel.NOTE,
+            where,
+            "plan",
+            f"{count} change(s) are due; `isthmus plan FILE` lists them",
         )
 
 
-def _flows(plan: TargetPlan) -> Iterator[Finding]:
+def _flows(plan: TargetPlan) -> Iterator[DiagnosisFinding]:
     for source in plan.sources:
         found = overview(plan, source)
         where = f"flow {source.flow.name}"
         if found.gap:
             to_do = "correct topics and topics.exclude, or create the topics"
-            yield Finding(Level.WARNING, where, "topics", found.gap, to_do)
+            yield DiagnosisFinding(FindingLevel.WARNING, where, "topics", found.gap, to_do)
         else:
-            yield Finding(Level.OK, where, "topics", f"{len(found.topics)} topics are copied")
+            yield DiagnosisFinding(
+                FindingLevel.OK, where, "topics", f"{len(found.topics)} topics are copied"
+            )

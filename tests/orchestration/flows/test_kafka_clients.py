@@ -2,7 +2,7 @@
 
 from support.settings.configs import a_flow
 
-from orchestration.flows.clusters import KafkaClusters
+from orchestration.flows.kafka_clients import KafkaClusters
 
 
 def with_password(flow, password):

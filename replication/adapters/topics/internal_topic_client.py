@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from replication.client.cluster_ids import Verify
-    from replication.mm2.internal_topics_protocol import Entry
+    from replication.mm2.internal_topics_protocol import InternalTopicRecord
 
 _PATIENCE_S = 10.0
 _COMPACT = {"cleanup.policy": "compact"}
@@ -36,11 +36,11 @@ _TAKEN_FOR_THERE = frozenset(
 )
 
 
-class InternalTopics:
+class InternalTopicClient:
     """Implements ``mm2.internal_topics_protocol.Topics`` for one cluster.
 
     ``client`` holds librdkafka's settings. Raises ClusterUnavailable or ClusterRejected, which name
-    the cluster's address. ``verify``: as for KafkaAdmin; a write trusts what was heard last.
+    the cluster's address. ``verify``: as for KafkaAdmin; a write trusts the last answer.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class InternalTopics:
             if _code(error) not in _TAKEN_FOR_THERE:
                 raise
 
-    def write(self, topic: str, entries: Iterable[Entry]) -> None:
+    def write(self, topic: str, entries: Iterable[InternalTopicRecord]) -> None:
         """Write in order and wait until all replicas in sync have it."""
         problems: list[KafkaError] = []
 
@@ -104,7 +104,11 @@ class InternalTopics:
             reader.close()
 
     def _hand_over(
-        self, producer: Producer, topic: str, entry: Entry, delivered: Callable[..., None]
+        self,
+        producer: Producer,
+        topic: str,
+        entry: InternalTopicRecord,
+        delivered: Callable[..., None],
     ) -> None:
         deadline = time.monotonic() + _PATIENCE_S
         while True:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from orchestration.drill.drill_report import DrillReport
 from orchestration.drill.html_page import html_page
-from orchestration.drill.report import DrillReport
-from replication.recovery.canaries import Verdict
+from replication.recovery.canaries import CanaryVerdict
 from replication.state import Operation
 
 DONE = (("clear", 2_000, "deleted 0 topics"), ("fail over", 11_900, "RTO <9.9> s"))
@@ -15,7 +15,7 @@ OPERATION = Operation(
 )
 GOOD = DrillReport(
     "A->B", "op1", 200, rto_s=9.9, rpo_records=2, rpo_s=0.01, failback_s=30.0, tail_records=201,
-    source=Verdict(1700), target=Verdict(1700), operation=OPERATION,
+    source=CanaryVerdict(1700), target=CanaryVerdict(1700), operation=OPERATION,
 )  # fmt: skip
 
 

@@ -60,13 +60,13 @@ def allow_only(admin: Mapping[str, str], principal: str, rights: Iterable[Right]
     ``admin``: Java properties of the administrator. Raises EnvironmentProblem, ClusterUnavailable.
     """
     client = KafkaAdmin(to_librdkafka(admin))
-    wanted = {Acl(resource, principal, ANY, operation) for resource, operation in rights}
+    acls = {Acl(resource, principal, ANY, operation) for resource, operation in rights}
     found = _of(client, principal)
-    refused = {**client.delete_acls(found - wanted), **client.create_acls(wanted - found)}
+    refused = {**client.delete_acls(found - acls), **client.create_acls(acls - found)}
     if refused:
         raise EnvironmentProblem(f"setting the ACLs of {principal}: {next(iter(refused.values()))}")
     deadline = time.monotonic() + _LIMIT_S
-    while _of(client, principal) != wanted:
+    while _of(client, principal) != acls:
         if time.monotonic() > deadline:
             raise EnvironmentProblem(
                 f"setting the ACLs of {principal}: not known to the broker after {_LIMIT_S:g} s"

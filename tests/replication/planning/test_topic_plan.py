@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from replication.client.admin import TopicInfo
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.planning.acl_sync import Skip
-from replication.planning.apply import Outcome, apply_actions
+from replication.planning.apply import ActionOutcome, apply_actions
 from replication.planning.explain import explain_action
 from replication.planning.topic_configs import ConfigChange
-from replication.planning.topics import (
+from replication.planning.topic_plan import (
     AlterConfigs,
     CreateTopic,
     DesiredTopic,
@@ -138,9 +138,9 @@ def test_an_action_that_is_rejected_does_not_hold_up_the_others():
     target = Target(refused="a")
     actions = [CreateTopic("a", 1, 1, {}), Refuse("b", "because"), CreateTopic("c", 1, 1, {})]
     assert list(apply_actions(actions, target)) == [
-        Outcome(actions[0], "creating topic a: not authorized"),
-        Outcome(actions[1], "because"),
-        Outcome(actions[2], None),
+        ActionOutcome(actions[0], "creating topic a: not authorized"),
+        ActionOutcome(actions[1], "because"),
+        ActionOutcome(actions[2], None),
     ]
     assert list(target.topics) == ["c"]
 

@@ -11,8 +11,8 @@ from py4j.protocol import Py4JError
 from structlog.testing import capture_logs
 
 from replication.errors import EnvironmentProblem, FlowTaken
-from spark_jobs.driver import beats, driver_loop
-from spark_jobs.driver.beats import StartBeats
+from spark_jobs.driver import driver_heartbeats, driver_loop
+from spark_jobs.driver.driver_heartbeats import StartHeartbeats
 from spark_jobs.driver.driver_loop import Driver
 
 
@@ -20,7 +20,7 @@ class Lease:
     """Notes what is beaten; ``taken``: another driver has the flow. ``beats`` are waited for."""
 
     def __init__(self, *, taken: bool = False) -> None:
-        self.said: list[tuple[str, str]] = []
+        self.output: list[tuple[str, str]] = []
         self.status = SimpleNamespace(state="RUNNING", reason="4 gaps")
         self.beats = threading.Semaphore(0)
         self.polled = threading.Event()
@@ -33,7 +33,7 @@ class Lease:
             raise FlowTaken("A->B is copied by another driver")
 
     def beat(self, state: str, reason: str) -> None:
-        self.said.append((state, reason))
+        self.output.append((state, reason))
         self.status = SimpleNamespace(state=state, reason=reason)
         self.beats.release()
 
@@ -43,21 +43,21 @@ class Lease:
 
 @pytest.fixture(autouse=True)
 def often(monkeypatch) -> None:
-    monkeypatch.setattr(beats, "BEAT_S", 0.002)
+    monkeypatch.setattr(driver_heartbeats, "BEAT_S", 0.002)
 
 
 def test_each_flow_of_a_driver_beats_until_spark_has_started():
     leases = [Lease(), Lease()]
-    with StartBeats(leases, pytest.fail):
+    with StartHeartbeats(leases, pytest.fail):
         for each in [*leases, *leases, *leases]:
             assert each.beats.acquire(timeout=10)
-    assert {said for each in leases for said in each.said} == {("STARTING", "starting Spark")}
+    assert {output for each in leases for output in each.output} == {("STARTING", "starting Spark")}
     assert not any(each.closed for each in leases), "the driver's loop beats on"
 
 
 def test_a_driver_that_lost_a_flow_meanwhile_ends():
     lease = Lease(taken=True)
-    with pytest.raises(FlowTaken, match="another driver"), StartBeats([lease], pytest.fail):
+    with pytest.raises(FlowTaken, match="another driver"), StartHeartbeats([lease], pytest.fail):
         assert lease.polled.wait(10)
 
 
@@ -68,7 +68,7 @@ def test_why_the_start_failed_is_what_counts():
         assert lease.polled.wait(10)
         raise EnvironmentProblem("starting Java for Spark: it exited")
 
-    with pytest.raises(EnvironmentProblem), StartBeats([lease], pytest.fail):
+    with pytest.raises(EnvironmentProblem), StartHeartbeats([lease], pytest.fail):
         start()
 
 
@@ -80,9 +80,9 @@ def test_a_start_that_does_not_end_is_given_up_and_the_status_says_why():
         reasons.append(reason)
         given_up.set()
 
-    with StartBeats([lease], give_up, limit_s=0.01):
+    with StartHeartbeats([lease], give_up, limit_s=0.01):
         assert given_up.wait(10)
-    assert lease.said[-1] == ("FAILED", *reasons)
+    assert lease.output[-1] == ("FAILED", *reasons)
     assert reasons[0].startswith("Spark did not start within 0 s: look at spark.master")
     assert lease.closed, "what is queued was sent"
 
@@ -107,5 +107,5 @@ def test_while_the_jvm_stops_for_its_class_archive_the_flow_stays_what_it_is(
     monkeypatch.setattr(driver_loop, "dump_archive", dump)
     with capture_logs() as logs:
         driver._dump(spark, Path("x"))
-    assert set(lease.said) == {("RUNNING", "4 gaps")}
+    assert set(lease.output) == {("RUNNING", "4 gaps")}
     assert [each["reason"] for each in logs] == logged

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from orchestration.backfill.history import History
+    from orchestration.backfill.history import PartitionHistory
 
 
-def plan_lines(plan: Sequence[History]) -> Iterator[str]:
+def plan_lines(plan: Sequence[PartitionHistory]) -> Iterator[str]:
     """Yield a line for each partition with history, and one for each topic that is refused."""
     refused: dict[tuple[str, str], int] = {}
     for each in plan:
@@ -27,7 +27,7 @@ def plan_lines(plan: Sequence[History]) -> Iterator[str]:
         yield f"{topic}, {count} partitions: not copied: {reason}"
 
 
-def plan_sentence(plan: Sequence[History]) -> str:
+def plan_sentence(plan: Sequence[PartitionHistory]) -> str:
     """Return the plan in a line."""
     left = [each for each in plan if each.left]
     offsets = sum(each.left for each in left)
@@ -36,7 +36,7 @@ def plan_sentence(plan: Sequence[History]) -> str:
     return f"{offsets:,} offsets of {len(left)} partitions to copy{more}"
 
 
-def plan_data(plan: Sequence[History]) -> list[dict[str, Any]]:
+def plan_data(plan: Sequence[PartitionHistory]) -> list[dict[str, Any]]:
     """Return the plan as plain data; its keys are kept for scripts."""
     return [
         {

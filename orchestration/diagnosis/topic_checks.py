@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from orchestration.diagnosis.finding import Finding, Level, some
+from orchestration.diagnosis.finding import DiagnosisFinding, FindingLevel, some
 from replication.durations import format_duration
 
 if TYPE_CHECKING:
@@ -40,7 +40,9 @@ class CopiedTopic:
     behind_s: float | None = field(default=None)  # age of the oldest record that is not copied
 
 
-def judge_topics(flow: str, topics: Sequence[CopiedTopic], now_ms: int) -> Iterator[Finding]:
+def judge_topics(
+    flow: str, topics: Sequence[CopiedTopic], now_ms: int
+) -> Iterator[DiagnosisFinding]:
     """Yield findings about one flow's topics, and one that says so if there is none."""
     found = [
         *_sizes(topics),
@@ -53,18 +55,18 @@ def judge_topics(flow: str, topics: Sequence[CopiedTopic], now_ms: int) -> Itera
     yield from (each._replace(where=f"flow {flow}") for each in found)
     if topics and not found:
         what = f"sizes, timestamps and retention of {len(topics)} topics agree with their copies"
-        yield Finding(Level.OK, f"flow {flow}", "topics", what)
+        yield DiagnosisFinding(FindingLevel.OK, f"flow {flow}", "topics", what)
 
 
-def _sizes(topics: Iterable[CopiedTopic]) -> Iterator[Finding]:
+def _sizes(topics: Iterable[CopiedTopic]) -> Iterator[DiagnosisFinding]:
     rows = []
     for each in topics:
         theirs, ours = _number(each.source, SIZE), _number(each.target, SIZE)
         if theirs is not None and ours is not None and ours < theirs:
             rows.append(f"{each.topic} ({theirs:,} > {ours:,})")
     if rows:
-        yield Finding(
-            Level.WARNING,
+        yield DiagnosisFinding(
+            FindingLevel.WARNING,
             "",
             "message size",
             f"the source accepts larger batches than the target, in bytes: {some(rows)}",
@@ -73,7 +75,7 @@ def _sizes(topics: Iterable[CopiedTopic]) -> Iterator[Finding]:
         )
 
 
-def _stamps(topics: Iterable[CopiedTopic]) -> Iterator[Finding]:
+def _stamps(topics: Iterable[CopiedTopic]) -> Iterator[DiagnosisFinding]:
     changed = [
         each.topic
         for each in topics
@@ -82,10 +84,10 @@ def _stamps(topics: Iterable[CopiedTopic]) -> Iterator[Finding]:
     if changed:
         what = f"the target replaces timestamps by its own time (LogAppendTime): {some(changed)}"
         to_do = f"set {TYPE} = CreateTime on the copies"
-        yield Finding(Level.WARNING, "", "timestamps", what, to_do)
+        yield DiagnosisFinding(FindingLevel.WARNING, "", "timestamps", what, to_do)
 
 
-def _too_old(topics: Iterable[CopiedTopic], now_ms: int) -> Iterator[Finding]:
+def _too_old(topics: Iterable[CopiedTopic], now_ms: int) -> Iterator[DiagnosisFinding]:
     rows = [
         f"{each.topic} ({_span(now_ms - each.oldest_ms)} > {_span(limit)})"
         for each in topics
@@ -95,10 +97,12 @@ def _too_old(topics: Iterable[CopiedTopic], now_ms: int) -> Iterator[Finding]:
     ]
     if rows:
         what = f"the target refuses the oldest records, whose timestamps are too old: {some(rows)}"
-        yield Finding(Level.ERROR, "", "timestamps", what, f"raise {BEFORE} of the copies")
+        yield DiagnosisFinding(
+            FindingLevel.ERROR, "", "timestamps", what, f"raise {BEFORE} of the copies"
+        )
 
 
-def _too_new(topics: Iterable[CopiedTopic], now_ms: int) -> Iterator[Finding]:
+def _too_new(topics: Iterable[CopiedTopic], now_ms: int) -> Iterator[DiagnosisFinding]:
     rows = [
         f"{each.topic} ({_span(each.newest_ms - now_ms)} > {_span(limit)})"
         for each in topics
@@ -109,10 +113,10 @@ def _too_new(topics: Iterable[CopiedTopic], now_ms: int) -> Iterator[Finding]:
     if rows:
         what = f"the target refuses records whose timestamps lie in the future: {some(rows)}"
         to_do = f"raise {AFTER} of the copies, and set the producers' clocks right"
-        yield Finding(Level.ERROR, "", "timestamps", what, to_do)
+        yield DiagnosisFinding(FindingLevel.ERROR, "", "timestamps", what, to_do)
 
 
-def _shorter(topics: Iterable[CopiedTopic]) -> Iterator[Finding]:
+def _shorter(topics: Iterable[CopiedTopic]) -> Iterator[DiagnosisFinding]:
     rows = []
     for each in topics:
         theirs, ours = _retention(each.source), _retention(each.target)
@@ -121,14 +125,14 @@ def _shorter(topics: Iterable[CopiedTopic]) -> Iterator[Finding]:
     if rows:
         what = f"copies are deleted earlier than their originals: {some(rows)}"
         to_do = "set topic.config.<topic>/retention.ms, or the target's log.retention.ms"
-        yield Finding(Level.WARNING, "", "retention", what, to_do)
+        yield DiagnosisFinding(FindingLevel.WARNING, "", "retention", what, to_do)
 
 
-def _losing(topics: Iterable[CopiedTopic]) -> Iterator[Finding]:
+def _losing(topics: Iterable[CopiedTopic]) -> Iterator[DiagnosisFinding]:
     """Yield topics of which the source soon deletes records that are not copied yet."""
     for level, least, most in (
-        (Level.ERROR, _LATE, float("inf")),
-        (Level.WARNING, _NEAR, _LATE),
+        (FindingLevel.ERROR, _LATE, float("inf")),
+        (FindingLevel.WARNING, _NEAR, _LATE),
     ):
         rows = [
             f"{each.topic} ({_span(each.behind_s * 1000)} of {_span(limit)})"
@@ -140,7 +144,7 @@ def _losing(topics: Iterable[CopiedTopic]) -> Iterator[Finding]:
         if rows:
             what = f"the source deletes records before they are copied: backlog {some(rows)}"
             to_do = "raise retention.ms of the source's topics until the flow has caught up"
-            yield Finding(level, "", "retention", what, to_do)
+            yield DiagnosisFinding(level, "", "retention", what, to_do)
 
 
 def _retention(configs: Mapping[str, str]) -> int | None:

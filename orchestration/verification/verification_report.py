@@ -11,8 +11,12 @@ from orchestration.verification.outcome import KINDS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from orchestration.verification.outcome import Difference, Outcome, PartitionOutcome
-    from replication.records.batch_comparison import Place
+    from orchestration.verification.outcome import (
+        PartitionOutcome,
+        RecordDifference,
+        VerificationOutcome,
+    )
+    from replication.records.batch_comparison import OffsetPair
 
 _STYLE = (
     "body{font:14px system-ui,sans-serif;margin:2em;max-width:80em}table{border-collapse:collapse;"
@@ -21,7 +25,7 @@ _STYLE = (
 )
 
 
-def as_json(found: Outcome) -> dict[str, Any]:
+def as_json(found: VerificationOutcome) -> dict[str, Any]:
     """Return the whole result; the names of counts have underscores for spaces."""
     return {
         "flow": found.flow,
@@ -59,18 +63,18 @@ def _partition(each: PartitionOutcome) -> dict[str, Any]:
             {"kinds": [*map(_name, one.kinds)], "source": one.source, "target": one.target}
             for one in each.examples
         ],
-        "apart": {_name(why): count for why, count in each.apart.items() if count},
+        "apart": {_name(why): count for why, count in each.no_counterpart.items() if count},
         "not_verified": each.not_verified or None,
         "waits": each.waits,
         "remarks": [*each.remarks],
     }
 
 
-def _place(each: PartitionOutcome, place: Place) -> dict[str, int | None]:
+def _place(each: PartitionOutcome, place: OffsetPair) -> dict[str, int | None]:
     return {"source": place.source, "target": None if each.transformed else place.target}
 
 
-def as_page(found: Outcome) -> str:
+def as_page(found: VerificationOutcome) -> str:
     """Return the result as a page of HTML without scripts."""
     look = "good" if found.verdict.good else "bad"
     shown = [each for each in found.partitions if each.records or each.counts or each.not_verified]
@@ -95,20 +99,20 @@ def as_page(found: Outcome) -> str:
     )
 
 
-def sentence(found: Outcome) -> str:
+def sentence(found: VerificationOutcome) -> str:
     """Return the whole result in a sentence."""
     if found.left:
         return f"{found.verdict}: {found.left}"
-    told = [f"{count:,} {kind}" for kind, count in found.counts.items() if count]
+    differences = [f"{count:,} {kind}" for kind, count in found.counts.items() if count]
     unverified = [each for each in found.partitions if each.not_verified]
     more = [f"{len(unverified):,} of {len(found.partitions):,} partitions not verified"]
-    parts = [f"{found.records:,} records equal", *told, *(more if unverified else [])]
+    parts = [f"{found.records:,} records equal", *differences, *(more if unverified else [])]
     if found.partial:
         parts.append("only the chosen ranges were compared")
     return f"{found.verdict}: {', '.join(parts)}"
 
 
-def speed_line(found: Outcome) -> str:
+def speed_line(found: VerificationOutcome) -> str:
     """Return how fast ranges were compared."""
     speed = found.speed
     cores = f"{speed.cores} core{'' if speed.cores == 1 else 's'}"
@@ -119,7 +123,7 @@ def speed_line(found: Outcome) -> str:
     )
 
 
-def lines(found: Outcome) -> Iterator[str]:
+def lines(found: VerificationOutcome) -> Iterator[str]:
     """Yield what is to be said of partitions: differences with their offsets, then remarks."""
     for each in found.partitions:
         for kind in KINDS:
@@ -134,14 +138,14 @@ def lines(found: Outcome) -> Iterator[str]:
     for each in found.partitions:
         if each.not_verified:
             yield f"{each.source}: not verified: {each.not_verified}"
-        for why, count in each.apart.items():
+        for why, count in each.no_counterpart.items():
             if count:
                 yield f"{each.source}: {count:,} {why}"
         for remark in each.remarks:
             yield f"{each.source}: {remark}"
 
 
-def _where(example: Difference) -> str:
+def _where(example: RecordDifference) -> str:
     sides = (("source", example.source), ("target", example.target))
     return ", ".join(f"{side} offset {at}" for side, at in sides if at is not None)
 
@@ -153,7 +157,7 @@ def _examples(each: PartitionOutcome) -> Iterator[tuple[object, ...]]:
 
 
 def _row(each: PartitionOutcome) -> tuple[object, ...]:
-    said = [each.not_verified, *(f"{n:,} {why}" for why, n in each.apart.items() if n)]
+    remarks = [each.not_verified, *(f"{n:,} {why}" for why, n in each.no_counterpart.items() if n)]
     return (
         each.source,
         each.target,
@@ -161,7 +165,7 @@ def _row(each: PartitionOutcome) -> tuple[object, ...]:
         each.end.source,
         each.records,
         each.differences,
-        "; ".join([*filter(None, said), *each.remarks]),
+        "; ".join([*filter(None, remarks), *each.remarks]),
     )
 
 

@@ -1,11 +1,11 @@
-"""What a switchover tells: what stands against it, the groups' positions, who still writes."""
+"""What a switchover tells: what prevents it, the groups' positions, who still writes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from orchestration.recovery.report import operation_json
+from orchestration.recovery.failover_report import operation_json
 from replication.offsets.groups.consumer_groups import left_alone
 from replication.planning.explain import counted
 
@@ -89,10 +89,10 @@ class SwitchoverReport:
 
 def still_writing(writers: Iterable[Writer], names: Mapping[int, str], source: str) -> str:
     """Return who writes in which partition; ``names``: transactional ids by producer id."""
-    told = []
+    sentences = []
     for each in sorted(writers):
         name = names.get(each.producer_id) if each.producer_id is not None else None
         by = f"{each.who}, transactional id {name}" if name else each.who
         what = "has a transaction open" if each.open_transaction else "wrote"
-        told.append(f"{by} {what} in {each.partition} up to offset {each.offset}")
-    return f"producers still write to {source}: {'; '.join(told)}"
+        sentences.append(f"{by} {what} in {each.partition} up to offset {each.offset}")
+    return f"producers still write to {source}: {'; '.join(sentences)}"

@@ -46,10 +46,10 @@ def about(result: dg.SensorResult, alias: str) -> list:
 def test_a_cluster_is_observed_with_its_facts_and_one_that_is_silent_with_the_reason():
     result = tick()
     observed, check = about(result, "A")
-    told = {name: each.value for name, each in observed.metadata.items()}
-    assert told["version"] == "4.3"
-    assert (told["brokers"], told["controller"]) == (2, "2")
-    assert told["clock ahead in seconds"] == 0.12
+    reported = {name: each.value for name, each in observed.metadata.items()}
+    assert reported["version"] == "4.3"
+    assert (reported["brokers"], reported["controller"]) == (2, "2")
+    assert reported["clock ahead in seconds"] == 0.12
     assert (check.passed, check.description) == (True, "2 brokers answer, Kafka 4.3")
     _, silent = about(result, "B")
     assert (silent.passed, silent.description) == (
