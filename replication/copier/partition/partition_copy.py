@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
+from replication.copier.partition.broker_errors import PartitionError, Recovery, stuck_as
 from replication.copier.partition.copy_counters import CopyCounters
 from replication.copier.partition.fetch_state import FetchState, leader_epoch_at
 from replication.copier.partition.long_retries import Retries
-from replication.copier.partition.position import OwnRecordCounter, Position
+from replication.copier.partition.position import OwnRecordCounter, Position, claim
 from replication.copier.partition.produce_queue import ProduceQueue
 from replication.model import (
     NO_LEADER_EPOCH,
@@ -23,10 +24,11 @@ from replication.offsets.offset_points import OffsetPoints
 from replication.state import Anchor
 
 LAST_OFFSET = (1 << 63) - 1
+_COUNTING = PartitionError(Recovery.TAKE_OVER, "counting the copies on the target")
 
 if TYPE_CHECKING:
     from replication.client.fetch_values import FetchKey
-    from replication.copier.partition.broker_errors import PartitionError
+    from replication.client.producer_identity import ProducerIdentity
     from replication.copier.partition.producer_batch import ProducerBatch
     from replication.model import PartitionPlan
     from replication.provenance.record_rules import RecordRules
@@ -70,6 +72,36 @@ class PartitionCopy(FetchState):
     def __post_init__(self) -> None:
         self.queue = ProduceQueue(self.source, self.bits)
         self.offset_points = OffsetPoints.of(self.claimed)
+
+    def claim_for(self, me: ProducerIdentity) -> None:
+        """Add ``me`` to those that may append; until it has begun, all of them count as ours."""
+        self.claimed = claim(self.claimed, me)
+        self.own = len(self.claimed.appenders)
+
+    def contest(self, appenders: tuple[tuple[str, int], ...]) -> None:
+        """Note that another unit has claimed it too: all ``appenders`` may append."""
+        self.claimed = replace(self.claimed, appenders=appenders, clean=False)
+        self.own, self.contested = len(appenders), True
+
+    def begin(self, me: ProducerIdentity, *, exact: bool) -> None:
+        """Go back to what is claimed; ``exact`` when nothing has to be counted (G).
+
+        Otherwise it is not fetched until its records are counted: it would copy them twice.
+        """
+        anchor = self.claimed
+        self.forget()
+        self.acked = Position(anchor.source or 0, anchor.target or 0)
+        self.resume_at(anchor.source or 0, anchor.source_epoch)
+        self.skip, self.exact, self.done = 0, exact, self.fetched_to
+        self.queue.writer.begin(me.producer)
+        self.queue.has_unknown_appends, self.own, self.contested = False, 1, False
+        self.counted, self.found = 0, NO_RECORDS
+        self.counters.resume_from(anchor)
+        self.state, self.reason, self.stuck = PartitionState.RUNNING, "", stuck_as(anchor)
+        is_damaged = anchor.state == PartitionState.SOURCE_CORRUPT
+        self.unread = self.acked.source if is_damaged else None
+        self.offset_points = OffsetPoints.of(anchor)
+        self.error = None if exact else _COUNTING
 
     @property
     def source(self) -> TopicPartition:

@@ -5,43 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from replication.copier.partition.broker_errors import PartitionError, Recovery, stuck_as
-from replication.copier.partition.position import Position
-from replication.model import NO_RECORDS, Mode, PartitionState
-from replication.offsets.offset_points import OffsetPoints
+from replication.model import Mode
 from replication.state import Anchor, Claim
 
 if TYPE_CHECKING:
     from replication.client.producer_identity import ProducerIdentity
     from replication.copier.partition.partition_copy import PartitionCopy
 
-_COUNTING = PartitionError(Recovery.TAKE_OVER, "counting the copies on the target")
 _POSITION = (
     "source", "target", "records", "bytes", "mode", "isolation", "source_epoch", "lost", "run",
     "timed", "age_ms", "latency_ms",
 )  # fmt: skip
-
-
-def begin(partition: PartitionCopy, me: ProducerIdentity, *, exact: bool) -> None:
-    """Set a partition to its anchor; ``exact`` when nothing has to be counted (G).
-
-    Otherwise it is not fetched until its records are counted: it would copy them twice.
-    """
-    anchor = partition.claimed
-    partition.forget()
-    partition.acked = Position(anchor.source or 0, anchor.target or 0)
-    partition.resume_at(anchor.source or 0, anchor.source_epoch)
-    partition.skip, partition.exact, partition.done = 0, exact, partition.fetched_to
-    partition.queue.writer.begin(me.producer)
-    partition.queue.has_unknown_appends, partition.own, partition.contested = False, 1, False
-    partition.counted, partition.found = 0, NO_RECORDS
-    partition.counters.resume_from(anchor)
-    partition.state, partition.reason = PartitionState.RUNNING, ""
-    partition.stuck = stuck_as(anchor)
-    corrupt = anchor.state == PartitionState.SOURCE_CORRUPT
-    partition.unread = partition.acked.source if corrupt else None
-    partition.offset_points = OffsetPoints.of(anchor)
-    partition.error = None if exact else _COUNTING
 
 
 def claim_of(partition: PartitionCopy) -> Anchor | Claim:
@@ -88,4 +62,4 @@ def begin_at(partition: PartitionCopy, committed: Anchor, me: ProducerIdentity) 
     partition.claimed = replace(
         partition.claimed, **{name: getattr(committed, name) for name in _POSITION}
     )
-    begin(partition, me, exact=True)
+    partition.begin(me, exact=True)

@@ -22,9 +22,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from replication.clock import now_ms
-from replication.copier.partition.position import claim, missing_appenders, outranks
+from replication.copier.partition.position import missing_appenders, outranks
 from replication.copier.takeover.at_least_once import back_to_anchors, cannot_count, ends_of
-from replication.copier.takeover.claims import begin, begin_at, claim_of, is_committed, is_mine
+from replication.copier.takeover.claims import begin_at, claim_of, is_committed, is_mine
 from replication.copier.takeover.content_position import set_position, without_anchor_range
 from replication.copier.takeover.own_record_count import (
     appenders_of,
@@ -127,11 +127,10 @@ class Takeover:
         self.waits = ""
         unclean = {partition for partition in partitions if not partition.claimed.clean}
         for partition in partitions:
-            partition.claimed = claim(partition.claimed, me)
-            partition.own = len(partition.claimed.appenders)  # until it has begun, keep all of them
+            partition.claim_for(me)
         unclean |= await self._claim(partitions, me)
         for partition in partitions:
-            begin(partition, me, exact=partition not in unclean)
+            partition.begin(me, exact=partition not in unclean)
         if unclean and me.fences:
             await self._fence_and_count(sorted(unclean, key=lambda each: each.target), me)
             await self._claim(partitions, me, again=False)  # in case a late anchor covered a claim
@@ -198,9 +197,7 @@ class Takeover:
                 )
             contested.add(partition)
             if more := missing_appenders(theirs, partition.appenders):
-                listed = (*more, *partition.appenders)
-                partition.claimed = replace(partition.claimed, appenders=listed, clean=False)
-                partition.own, partition.contested = len(listed), True
+                partition.contest((*more, *partition.appenders))
         return contested
 
     async def _fence_and_count(

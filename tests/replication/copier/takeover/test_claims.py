@@ -11,7 +11,7 @@ from replication.client.producer_identity import ProducerIdentity
 from replication.copier.partition.partition_copy import PartitionCopy
 from replication.copier.partition.position import claim
 from replication.copier.partition.transactional_copy import TransactionalCopy
-from replication.copier.takeover.claims import begin, claim_of
+from replication.copier.takeover.claims import claim_of
 from replication.model import Mode, PartitionState, ProducerIdAndEpoch
 from replication.state import Anchor, Claim
 
@@ -54,7 +54,7 @@ def test_whatever_an_anchor_says_goes_on_in_the_next_one(kind):
     assert all(getattr(former, each.name) != each.default for each in fields(Anchor))
     assert not [each for each in fields(Anchor) if each.default_factory is not MISSING]
     partition.claimed = claim(replace(former, mode=kind.mode), me)
-    begin(partition, me, exact=True)
+    partition.begin(me, exact=True)
     ours = {
         "mode": kind.mode, "appenders": (("y", 6),), "generation": 5, "epoch": 2, "clean": False,
         "reason": "", "at_ms": 1050, "source_end": 0, "behind_ms": 0,  # nothing was fetched yet
