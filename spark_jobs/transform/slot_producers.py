@@ -1,7 +1,8 @@
 """The producers of a transform's tasks: registered and fenced, with the positions to go on at.
 
 A driver gets a new epoch of every producer that the transform may have had before it reads an
-anchor: from then on no former task commits anything, so the anchors are exact (decision 0015).
+anchor: from then on no former task commits anything, and no former driver, so the anchors are exact
+(decision 0015).
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from replication.state import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
     from replication.state import Stored
     from spark_jobs.transform.task.task_process import Connected
@@ -47,10 +48,11 @@ class SlotProducers:
     generation: int
     number: int  # of the transform in the flow
     slots: int
-    identities: dict[int, ProducerIdentity] = field(default_factory=dict)
+    identities: dict[int, ProducerIdentity] = field(default_factory=dict)  # of the slots' tasks
     anchors: dict[TopicPartition, Anchor] = field(default_factory=dict)  # of the whole flow
     start: TransformStart | None = None  # since when the transform works as it works now
     point: TransformPoint | None = None  # the last one that was stored
+    _own: ProducerIdentity = field(init=False)  # of the driver itself
     _log: StateLog = field(init=False)
     _points: StateLog = field(init=False)
     _registry: TargetRegistry = field(init=False)
@@ -72,16 +74,18 @@ class SlotProducers:
         await self._find_passes()
         await self._read()
         await self._registry.read()
-        mine = [self._name(slot) for slot in range(self.slots)]
-        for name in sorted(self._former() - {*mine}):
+        names = [self._name(number) for number in range(self.slots + 1)]
+        for name in sorted(self._former() - {*names}):
             await target.init_producer_id(name)
-        for slot, name in enumerate(mine):
-            found = await target.init_producer_id(name)
-            self.identities[slot] = ProducerIdentity(name, *found, self.generation)
-        await self._registry.register(*(self._entry(each) for each in self.identities.values()))
-        first = self.identities[0]
-        await target.fence(first.transactional_id, first.producer, [self._log.partition])
-        await self._log.wait_for_markers({first.producer_id: first.epoch})
+        found = [
+            ProducerIdentity(name, *await target.init_producer_id(name), self.generation)
+            for name in names
+        ]
+        self.identities, self._own = dict(enumerate(found[:-1])), found[-1]
+        await self._registry.register(*map(self._entry, found))
+        me = self._own
+        await target.fence(me.transactional_id, me.producer, [self._log.partition])
+        await self._log.wait_for_markers({me.producer_id: me.epoch})
         await self._read()
 
     async def _find_passes(self) -> None:
@@ -115,9 +119,9 @@ class SlotProducers:
         for name in sorted(named):
             await self.connected.target.init_producer_id(name)
         if named:
-            first = self.identities[0]
+            me = self._own
             await self.connected.target.fence(
-                first.transactional_id, first.producer, [self._log.partition]
+                me.transactional_id, me.producer, [self._log.partition]
             )
             await self._read()
 
@@ -133,19 +137,12 @@ class SlotProducers:
     async def note(self, point: TransformPoint) -> None:
         """Store a point, with the ends of all target topics: nothing is open now.
 
-        In a transaction, which a driver that was fenced cannot commit: it may have been frozen, and
-        another one have written on, when it asked for the ends. Raises as ``take``.
+        Another driver may have written on, when this one asked for the ends. Raises as ``take``.
         """
         topics = {} if self.start is None else self.start.targets
         counts = {topic: len(each) for topic, each in topics.items()}
         point = replace(point, targets=await self._ends(counts))
-        target, me = self.connected.target, self.identities[0]
-        await target.refresh([self._points.topic])
-        name, where = me.transactional_id, [self._points.partition]
-        for refused, error in (await target.add_to_transaction(name, me.producer, where)).items():
-            raise ClusterRejected(f"writing {refused}: error {error}")
-        await self._points.append([point], me)
-        await target.end_transaction(name, me.producer, commit=True)
+        await self._commit(self._points, [point])
         self.point = point
 
     async def _ends(self, counts: Mapping[str, int]) -> dict[str, list[int]]:
@@ -163,8 +160,21 @@ class SlotProducers:
         }
 
     async def write(self, *stored: Stored) -> None:
-        """Write anchors and losses of partitions that no task has now: outside of a transaction."""
-        await self._log.append(stored)
+        """Write anchors and losses of partitions that no task has now. Raises as ``take``."""
+        await self._commit(self._log, stored)
+
+    async def _commit(self, log: StateLog, stored: Sequence[Stored]) -> None:
+        """Append in a transaction, which a driver that was fenced cannot commit.
+
+        It may have been frozen while another one went on: then its positions are of before.
+        """
+        target, me = self.connected.target, self._own
+        await target.refresh([log.topic])
+        name, where = me.transactional_id, [log.partition]
+        for refused, error in (await target.add_to_transaction(name, me.producer, where)).items():
+            raise ClusterRejected(f"writing {refused}: error {error}")
+        await log.append(stored, me)
+        await target.end_transaction(name, me.producer, commit=True)
 
     async def _read(self) -> None:
         for each in await self._log.read_on():
@@ -183,7 +193,10 @@ class SlotProducers:
         self.anchors[where] = replace(known, appenders=claim.appenders, clean=False)
 
     def _name(self, slot: int) -> str:
-        """Return a slot's transactional id, another one for records that came other ways (P3)."""
+        """Return a slot's transactional id, another one for records that came other ways (P3).
+
+        The number behind the last slot's is the driver's.
+        """
         way = "".join(f"~{each}" for each in sorted(self.clusters.passes))
         return f"isthmus.{self.clusters.flow}{_NAMED}{self.number}.{slot}{way and '~'}{way}"
 

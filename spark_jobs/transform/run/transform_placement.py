@@ -62,21 +62,21 @@ class Placement:
         decision = choose(PartitionState.LOST_RANGE, first, self.flow.policies, None)
         if decision == STOP:
             found = halted(anchor, PartitionState.LOST_RANGE, why)
-        else:
-            loss = Loss(
-                anchor.flow,
-                anchor.topic,
-                anchor.partition,
-                anchor.source_topic_id,
-                first,
-                PartitionState.LOST_RANGE,
-                start,
-                why,
-                now_ms(),
-            )
-            await self.producers.write(loss)
-            found = replace(anchor, source=start, at_ms=now_ms())
-        await self.producers.write(found)
+            await self.producers.write(found)
+            return found
+        loss = Loss(
+            anchor.flow,
+            anchor.topic,
+            anchor.partition,
+            anchor.source_topic_id,
+            first,
+            PartitionState.LOST_RANGE,
+            start,
+            why,
+            now_ms(),
+        )
+        found = replace(anchor, source=start, at_ms=now_ms())
+        await self.producers.write(loss, found)
         return found
 
     async def _placed(self, plan: PartitionPlan) -> Anchor:
