@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from replication.state import Anchor
     from spark_jobs.transform.slot_producers import SlotProducers
     from spark_jobs.transform.task.task_process import TaskProcess
-    from spark_jobs.transform.task.work import RangeWork
 
 log = structlog.get_logger()
 
@@ -68,15 +67,16 @@ class RunPositions:
             self.halted[where] = anchor.reason
             log.error("transform halted", flow=anchor.flow, reason=anchor.reason)
 
-    def lose(self, producers: SlotProducers, ranges: Iterable[RangeWork]) -> None:
+    def lose(self, producers: SlotProducers, partitions: Iterable[TopicPartition]) -> None:
         """Go on behind what retention deleted, or halt, by policy; the loss is recorded."""
         placement = Placement(self.flow, producers)
-        for each in ranges:
-            anchor = self.anchors[each.source]
-            found = self.process.run(placement.behind_lost_range(anchor))
-            self.anchors[each.source] = found
+        for each in partitions:
+            if each not in self.anchors or each in self.halted:
+                continue
+            found = self.process.run(placement.behind_lost_range(self.anchors[each]))
+            self.anchors[each] = found
             if found.state != PartitionState.RUNNING:
-                self.halted[each.source] = found.reason
+                self.halted[each] = found.reason
 
     def _decided(
         self, where: TopicPartition, plans: Mapping[TopicPartition, PartitionPlan]

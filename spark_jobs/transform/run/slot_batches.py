@@ -14,7 +14,7 @@ from spark_jobs.transform.task.work import RangeWork, SlotWork
 from spark_jobs.transform.transform_job import JobTooSlow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from replication.model import TopicPartition
     from replication.settings.transform_settings import TopicTransform
@@ -44,13 +44,18 @@ class SlotBatches:
     in_doubt: bool = False
     records: int = 0  # read since the start
     _sequences: dict[int, dict[TopicPartition, int]] = field(default_factory=dict)
+    _outside: Collection[TopicPartition] = ()  # some of these lost records that the last job wanted
 
     def forget(self) -> None:
         """Forget what producers wrote last: they have new epochs."""
         self.in_doubt, self._sequences = False, {}
 
     def run(self, producers: SlotProducers, slots: Mapping[int, tuple[RangeWork, ...]]) -> None:
-        """Run a batch of these ranges. Raises PySparkException where it did not fail on data."""
+        """Run a batch of these ranges. Raises PySparkException where it did not fail on data.
+
+        Where Spark's job fails as a whole, some slots may have committed: then it is in doubt.
+        """
+        self.in_doubt = True  # until all reports are learned
         listed = sorted(slots)
         work = tuple(self._slot(producers, slot, slots[slot]) for slot in listed)
         ranges = {
@@ -60,7 +65,7 @@ class SlotBatches:
             reports = self.job.run(work)
         except PySparkException as error:
             if "OutsideLog" in str(error):
-                self.positions.lose(producers, (e for each in slots.values() for e in each))
+                self._outside = [*ranges]
                 return
             if not is_about_data(error):
                 raise
@@ -68,21 +73,29 @@ class SlotBatches:
             return
         except JobTooSlow as slow:
             self.limits.failed(ranges, str(slow))
-            self.in_doubt = True  # its tasks may still be running
             return
         for number, slot, report in zip(listed, work, reports, strict=True):
             self._learn(producers, number, slot, report)
             if report.ranges:
                 self.limits.succeeded({e.source: ranges[e.source] for e in slot.ranges})
+        self.in_doubt = any(each.problem and not each.outside for each in reports)
+
+    def lose_outside(self, producers: SlotProducers) -> None:
+        """Go on behind what retention deleted, where the last job did not say of which range.
+
+        Its tasks were fenced and the positions read again since: some of its slots may have
+        committed.
+        """
+        outside, self._outside = self._outside, ()
+        self.positions.lose(producers, outside)
 
     def _learn(
         self, producers: SlotProducers, number: int, slot: SlotWork, report: SlotReport
     ) -> None:
         if report.outside:
-            self.positions.lose(producers, slot.ranges)
+            self.positions.lose(producers, [each.source for each in slot.ranges])
             return
-        if report.problem:
-            self.in_doubt = True  # whether it committed shows when its producer is fenced
+        if report.problem:  # whether it committed shows when its producer is fenced
             self.tell(report.problem)
             return
         if report.failed:

@@ -180,6 +180,7 @@ class TransformRun:
         if producers is None or not plans:
             return False
         self._place(producers, plans)
+        self._batches.lose_outside(producers)
         self._note_point(producers)
         running = self._positions.running(plans)
         ends = self.setting.ends(running) if running else {}
