@@ -31,9 +31,12 @@ class RunPositions:
     anchors: dict[TopicPartition, Anchor] = field(default_factory=dict)
     halted: dict[TopicPartition, str] = field(default_factory=dict)
 
-    def forget(self) -> None:
-        """Forget the anchors: former tasks were fenced, so they are read again."""
-        self.anchors = {}
+    def follow(self, read: Mapping[TopicPartition, Anchor]) -> None:
+        """Forget the anchors: former tasks were fenced, so those that were ``read`` now count.
+
+        Partitions that wait are not placed again until an operator has answered for them.
+        """
+        self.anchors = {each: read[each] for each in self.halted if each in read}
 
     def running(
         self, plans: Mapping[TopicPartition, PartitionPlan]
@@ -51,7 +54,7 @@ class RunPositions:
         self, producers: SlotProducers, plans: Iterable[PartitionPlan]
     ) -> Mapping[TopicPartition, Anchor]:
         """Find where these partitions begin, and return that; some may have to wait."""
-        placement = Placement(self.flow, producers)
+        placement = Placement(self.flow, producers, self.anchors)
         placed = self.process.run(placement.place([*plans]))
         for where, anchor in placed.items():
             self.halted.pop(where, None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from replication.clock import now_ms
@@ -18,7 +18,7 @@ from replication.state import Anchor, Loss
 from spark_jobs.transform.slot_producers import halted, is_exact
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from replication.model import PartitionPlan
     from replication.settings.flow_settings import Flow
@@ -35,10 +35,14 @@ _RESET = "the target topic was deleted and recreated"
 
 @dataclass(slots=True)
 class Placement:
-    """Places partitions of one transform, and writes their first anchors."""
+    """Places partitions of one transform, and writes their first anchors.
+
+    ``here``: anchors that this run knows. Those that the producers have read are older.
+    """
 
     flow: Flow
     producers: SlotProducers
+    here: Mapping[TopicPartition, Anchor] = field(default_factory=dict)
 
     async def place(self, plans: Sequence[PartitionPlan]) -> dict[TopicPartition, Anchor]:
         """Return the anchor of each partition; one that waits is in another state than RUNNING.
@@ -80,7 +84,7 @@ class Placement:
         return found
 
     async def _placed(self, plan: PartitionPlan) -> Anchor:
-        known = self.producers.anchors.get(plan.source)
+        known = self.here.get(plan.source) or self.producers.anchors.get(plan.source)
         if known is None or known.source is None:
             return await self._new(plan)
         source_id, target_id = self._ids(plan)

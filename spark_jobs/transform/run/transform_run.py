@@ -167,7 +167,7 @@ class TransformRun:
             self.setting.flow.copying.units,
         )
         self._process.run(producers.take())
-        self._positions.forget()
+        self._positions.follow(producers.anchors)
         self._batches.forget()
         self._producers = producers
         flow, line = self.setting.flow.name, self.transform.first_line
@@ -202,8 +202,8 @@ class TransformRun:
         if not unplaced:
             return
         self._partition_counts()  # where a topic is missing, nothing is placed
+        known = {**producers.anchors, **self._positions.anchors}
         placed = self._positions.place(producers, [plans[each] for each in sorted(unplaced)])
-        known = producers.anchors
         self._note_start(producers, [e for e in placed if lost_position(known.get(e), placed[e])])
 
     def _note_start(self, producers: SlotProducers, anew: Collection[TopicPartition]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +13,8 @@ from support.records import kafka_records
 from typer.testing import CliRunner
 
 from orchestration.cli.main import app
+from replication.model import Choice, PartitionState, TopicPartition
+from replication.settings.state_policies import SKIP
 from replication.state import dead_letters_topic
 
 if TYPE_CHECKING:
@@ -162,6 +165,30 @@ def test_without_a_policy_a_record_that_cannot_be_transformed_halts_its_partitio
     assert [e.partition for e in found].count(1) == 10
     anchor = flow.anchors()[0]
     assert (anchor.state, anchor.source, anchor.lost) == ("TRANSFORM_FAILED", 3, 0)
+
+
+@pytest.mark.parametrize("is_read_again", [False, True], ids=["at once", "later"])
+def test_behind_a_record_that_an_operator_left_out_each_record_arrives_once(flow_of, is_read_again):
+    """It goes on from what the run has committed; where tasks were fenced since, from the log."""
+    flow = flow_of(FIELDS, [])
+    records = numbered(20)
+    records[6] = (0, b"k", b"no json")
+    kafka_records.produce(flow.here, flow.topic, records)
+    run, where = flow.run(), TopicPartition(flow.topic, 0)
+    flow.until_done(run)
+    if is_read_again:
+        run._producers = None
+        run._guarded_round()
+    skip = Choice(PartitionState.TRANSFORM_FAILED, 3, SKIP)
+    run._plans = {**run._plans, where: replace(run._plans[where], decision=skip)}
+    flow.until_done(run)
+    run.close()
+    assert (run.problem, run.halted) == ("", {})
+    kept = [each for each in source_records(flow) if each.value != b"no json"]
+    assert [(e.partition, e.key, e.timestamp) for e in flow.read()] == [
+        (e.partition, e.key, e.timestamp) for e in kept]  # fmt: skip
+    anchor = flow.anchors()[0]
+    assert (anchor.state, anchor.source, anchor.lost) == ("RUNNING", 10, 1)
 
 
 def test_a_budget_of_dead_letters_ends_in_a_halt(flow_of):

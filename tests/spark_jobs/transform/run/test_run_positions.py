@@ -53,8 +53,11 @@ def test_a_partition_that_waits_is_placed_again_once_an_operator_has_answered(
     assert positions.unplaced(answered) == ({FIRST, SECOND} if again else {SECOND})
 
 
-def test_when_former_tasks_were_fenced_what_waits_still_waits(positions):
-    positions.advance(FIRST, an_anchor(PartitionState.TRANSFORM_FAILED, "no number"))
+def test_when_former_tasks_were_fenced_what_waits_still_waits_for_an_answer(positions):
+    failed = an_anchor(PartitionState.TRANSFORM_FAILED, "no number")
+    positions.advance(FIRST, failed)
     positions.advance(SECOND, an_anchor())
-    positions.forget()
+    positions.follow({FIRST: failed, SECOND: an_anchor()})
     assert positions.unplaced(plans()) == {SECOND}
+    answered = plans(Choice(PartitionState.TRANSFORM_FAILED, 7, "skip"))
+    assert positions.unplaced(answered) == {FIRST, SECOND}
