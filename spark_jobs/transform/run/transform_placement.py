@@ -20,7 +20,7 @@ from spark_jobs.transform.slot_producers import halted, is_exact
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from replication.model import PartitionPlan
+    from replication.model import Choice, PartitionPlan
     from replication.settings.flow_settings import Flow
     from spark_jobs.transform.slot_producers import SlotProducers
 
@@ -57,14 +57,14 @@ class Placement:
         await self.producers.write(*placed.values())
         return placed
 
-    async def behind_lost_range(self, anchor: Anchor) -> Anchor:
+    async def behind_lost_range(self, anchor: Anchor, decision: Choice | None = None) -> Anchor:
         """Return the anchor behind the records that retention deleted, or of a halted partition."""
         first, start = anchor.source or 0, await self._log_start(anchor)
         why = f"the source deleted offsets {first} to {start - 1} before they were transformed"
         if start <= first:
-            return anchor  # it is readable again, or another broker answered
-        decision = choose(PartitionState.LOST_RANGE, first, self.flow.policies, None)
-        if decision == STOP:
+            return _going_on(anchor)  # it is readable again, or another broker answered
+        choice = choose(PartitionState.LOST_RANGE, first, self.flow.policies, decision)
+        if choice == STOP:
             found = halted(anchor, PartitionState.LOST_RANGE, why)
             await self.producers.write(found)
             return found
@@ -79,7 +79,7 @@ class Placement:
             why,
             now_ms(),
         )
-        found = replace(anchor, source=start, at_ms=now_ms())
+        found = _going_on(replace(anchor, source=start, at_ms=now_ms()))
         await self.producers.write(loss, found)
         return found
 
@@ -94,9 +94,17 @@ class Placement:
             return await self._other_topic(plan, known, PartitionState.TARGET_RESET, _RESET)
         if not is_exact(known):
             return halted(known, PartitionState.WAITING, _NOT_ENDED)
+        return await self._continued(plan, known)
+
+    async def _continued(self, plan: PartitionPlan, known: Anchor) -> Anchor:
+        """Return the anchor of a partition whose position is known; it may have waited there."""
         if known.state == PartitionState.TRANSFORM_FAILED:
             return await self._after_failure(plan, known)
-        return await self._running(plan, known.source, known)
+        if known.state == PartitionState.LOST_RANGE:
+            known = await self.behind_lost_range(known, plan.decision)
+            if known.state == PartitionState.LOST_RANGE:
+                return known
+        return await self._running(plan, known.source or 0, known)
 
     async def _after_failure(self, plan: PartitionPlan, known: Anchor) -> Anchor:
         """Try the record again, or go past it if an operator says so."""
@@ -191,3 +199,7 @@ class Placement:
         source = self.producers.connected.source
         found = await source.offset_at(where, at)
         return found if found >= 0 else await source.offset_at(where, LATEST_TIMESTAMP)
+
+
+def _going_on(anchor: Anchor) -> Anchor:
+    return replace(anchor, state=PartitionState.RUNNING, reason="")
