@@ -3,6 +3,8 @@
 ``differences``: Compares ranges that differ record by record, and names what is wrong
 ``flow_verification``: One verification of a flow: plan, compare, look into what differs, remember
 ``outcome``: What a verification found, and its verdict
+``partition_outcome``: The outcome of a partition: from its plan, and with what comparisons of its
+    parts found
 ``partition_plan``: Which ranges of a partition are compared, and why it cannot be
 ``report_files``: Where reports are stored, and for how long
 ``spark_process``: Compares ranges by a Spark job in a process of its own

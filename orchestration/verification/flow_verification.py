@@ -11,18 +11,19 @@ from orchestration.flows.comparison.topic_comparison import Options
 from orchestration.verification import outcome
 from orchestration.verification.differences import (
     FixedBegins,
-    counts_of,
-    examples_of,
     in_parts,
     suspects,
-    uncounted_records,
     work_of,
 )
 from orchestration.verification.outcome import (
     PartitionOutcome,
-    RecordDifference,
     Speed,
     VerificationOutcome,
+)
+from orchestration.verification.partition_outcome import (
+    outcome_of,
+    unplanned,
+    with_comparison,
 )
 from orchestration.verification.partition_plan import (
     PartitionToVerify,
@@ -32,7 +33,6 @@ from orchestration.verification.partition_plan import (
 )
 from orchestration.verification.transformed_topics import TransformedTopics
 from replication.clock import now_ms
-from replication.records.batch_comparison import OffsetPair
 from replication.records.comparison_result import Limits
 from replication.state import Verification, VerifiedUpTo
 
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from orchestration.flows.comparison.compared_partition import Work
     from orchestration.verification.partition_plan import Selected
     from orchestration.verification.transformed_topics import TransformOutcome, TransformRunner
-    from replication.records.comparison_result import Comparison
     from replication.settings.config import Config
     from replication.settings.flow_settings import Flow
     from replication.state import Anchor, TransformVerified
@@ -125,8 +124,8 @@ class FlowVerification:
             self.progress("planning", number, len(works))
             if not work.on_source:
                 continue
-            if (unplanned := _unplanned(work)) is not None:
-                waiting.append(unplanned)
+            if (nothing := unplanned(work)) is not None:
+                waiting.append(nothing)
                 continue
             known.append(
                 PartitionToVerify(
@@ -187,7 +186,7 @@ class FlowVerification:
                     begins.begin = None
                     work = plan.work if plan.work.compacted else _up_to_end(plan)
                     found = comparer.compare(work, lambda _: None).comparison
-                    yield _with(_outcome(plan, (plan.whole,)), found, found.equal)
+                    yield with_comparison(outcome_of(plan, (plan.whole,)), found, found.equal)
                     continue
                 ranges, results = in_parts(plan.ranges, self._results)
                 judged = self._outcome_of_ranges(plan, results.values())
@@ -197,7 +196,7 @@ class FlowVerification:
                     again = each.before + found.equal
                     if each.context is not None:
                         again -= results[each.context].records
-                    judged = _with(judged, found, again)
+                    judged = with_comparison(judged, found, again)
                 yield judged
         finally:
             comparer.close()
@@ -208,7 +207,7 @@ class FlowVerification:
         """Return what the ranges say: those that are equal count, damaged ones are named."""
         results = [self._results[each.number] for each in plan.ranges]
         damaged = [each.damaged for each in results if each.damaged]
-        whole = _outcome(plan, damaged)
+        whole = outcome_of(plan, damaged)
         return replace(
             whole,
             ranges=len(results),
@@ -267,54 +266,7 @@ def _verified(
     )
 
 
-def _unplanned(work: Work) -> PartitionOutcome | None:
-    """Return why a partition cannot be planned; None: it can."""
-    none = PartitionOutcome(str(work.source), str(work.target), OffsetPair(0, 0), OffsetPair(0, 0))
-    if work.copied.source is None:
-        waits = not work.target_end or work.copied.remark.startswith("the flow has")
-        if not work.records and not work.target_end:
-            return none
-        return replace(none, not_verified=work.copied.remark or "not copied yet", waits=waits)
-    if not work.on_target:
-        if not work.copied.source:
-            return none
-        found = RecordDifference((outcome.MISSING,), 0, None)
-        return replace(none, counts={outcome.MISSING: 1}, examples=(found,))
-    return None
-
-
 def _up_to_end(plan: PartitionVerificationPlan) -> Work:
     """Return what is compared of a partition record by record: up to its anchor."""
     copied = replace(plan.work.copied, damaged=plan.left_out)
     return replace(plan.work, copied=copied)
-
-
-def _outcome(plan: PartitionVerificationPlan, remarks: Sequence[str]) -> PartitionOutcome:
-    work = plan.work
-    halted = [f"copying has halted: {work.copied.halted}"] if work.copied.halted else []
-    left = sum(each.end - each.start for each in plan.left_out)
-    more = [f"{left:,} offsets were left out by a decision: isthmus losses"] if left else []
-    return PartitionOutcome(
-        str(work.source),
-        str(work.target),
-        plan.begin,
-        plan.end,
-        remarks=(*remarks, *halted, *more),
-        continues=plan.continues,
-        skipped=plan.skipped,
-    )
-
-
-def _with(judged: PartitionOutcome, found: Comparison, records: int) -> PartitionOutcome:
-    """Return an outcome with what a comparison record by record found."""
-    return replace(
-        judged,
-        records=judged.records + records,
-        counts=_sum(judged.counts, counts_of(found)),
-        no_counterpart=_sum(judged.no_counterpart, uncounted_records(found)),
-        examples=(*judged.examples, *examples_of(found)),
-    )
-
-
-def _sum(one: Mapping[str, int], two: Mapping[str, int]) -> dict[str, int]:
-    return {name: one.get(name, 0) + two.get(name, 0) for name in (*one, *two)}

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from pyspark.errors import PySparkException
+from typing import TYPE_CHECKING
+
+from pyspark.errors import AnalysisException, ParseException, PySparkException
+
+from replication.errors import ConfigError
+
+if TYPE_CHECKING:
+    from replication.settings.transform_settings import SettingText
 
 
 def sql_reason(error: Exception) -> str:
@@ -18,3 +25,14 @@ def is_about_data(error: Exception) -> bool:
         return False
     # Its text may name a file of ours without that: where an expression was made.
     return bool(error.getCondition()) and "PythonException" not in str(error)
+
+
+def planned(written: SettingText, make):  # type: ignore[no-untyped-def]
+    """Return what ``make`` makes; Spark's refusal becomes a ConfigError at the file's line."""
+    try:
+        found = make()
+        if hasattr(found, "schema"):
+            found.schema  # noqa: B018 - Spark analyses what it is asked about
+    except (AnalysisException, ParseException) as error:
+        raise ConfigError(f"{written.where}: {sql_reason(error)}") from None
+    return found

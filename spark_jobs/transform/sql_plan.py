@@ -14,7 +14,6 @@ import logging
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everyone calls it
 from pyspark.sql import types as T  # noqa: N812 - as above
@@ -30,7 +29,7 @@ from spark_jobs.transform.columns.record_columns import (
     ROW,
     rows_ddl,
 )
-from spark_jobs.transform.sql_errors import sql_reason
+from spark_jobs.transform.sql_errors import planned
 from spark_jobs.transform.sql_text import columns_in, parts_of
 from spark_jobs.transform.task.sql_results import PARTITION, ROUTES
 
@@ -128,7 +127,7 @@ def sql_plan(spark: SparkSession, transform: TopicTransform) -> SqlPlan:
     plan = replace(plan, made=_made(seen, transform))
     plan = replace(plan, inputs=_inputs(plan))
     first = SettingText("", transform.first_line)
-    results = _planned(first, lambda: plan.results(_no_records(spark, plan.inputs)))
+    results = planned(first, lambda: plan.results(_no_records(spark, plan.inputs)))
     plan = replace(plan, kinds=_kinds(plan, results))
     found = results._jdf.queryExecution().executedPlan().toString()  # noqa: SLF001 - no call for it
     if kind := next((each for each in _ORDERLESS if each in found), None):
@@ -167,7 +166,7 @@ def _no_records(spark: SparkSession, names: Iterable[str]) -> DataFrame:
 def _check_where(seen: DataFrame, where: SettingText | None) -> None:
     if where is None:
         return
-    kind = _planned(where, lambda: seen.select(F.expr(where.text))).schema[0].dataType
+    kind = planned(where, lambda: seen.select(F.expr(where.text))).schema[0].dataType
     if not isinstance(kind, (T.BooleanType, T.NullType)):
         raise ConfigError(f"{where.where}: it is a {kind.simpleString()}, not a BOOLEAN")
 
@@ -175,7 +174,7 @@ def _check_where(seen: DataFrame, where: SettingText | None) -> None:
 def _fields(schema: SettingText | None) -> T.StructType | None:
     if schema is None:
         return None
-    fields = _planned(schema, lambda: T._parse_datatype_string(schema.text))  # noqa: SLF001 - DDL
+    fields = planned(schema, lambda: T._parse_datatype_string(schema.text))  # noqa: SLF001 - DDL
     if not isinstance(fields, T.StructType):
         raise ConfigError(f"{schema.where}: {schema.text} is no list of fields → a INT, b STRING")
     return fields
@@ -248,7 +247,7 @@ def _made(seen: DataFrame, transform: TopicTransform) -> dict[str, Column]:
     made, written = {}, transform.select
     if written is not None:
         parts = parts_of(written.text)
-        schema = _planned(written, lambda: seen.selectExpr(*parts)).schema
+        schema = planned(written, lambda: seen.selectExpr(*parts)).schema
         for field, part in zip(schema.fields, parts, strict=True):
             if field.name not in _OUTPUT:
                 raise ConfigError(
@@ -256,7 +255,7 @@ def _made(seen: DataFrame, transform: TopicTransform) -> dict[str, Column]:
                     f"{', '.join(_OUTPUT)}"
                 )
             column = _as_output(field.name, F.expr(part), field.dataType, written)
-            _planned(written, lambda c=column: seen.select(c))
+            planned(written, lambda c=column: seen.select(c))
             made[field.name] = column
     if transform.route is not None:
         made[ROUTES] = _routes(seen, transform.route)
@@ -285,7 +284,7 @@ def _as_output(name: str, column: Column, kind: T.DataType, written: SettingText
 
 def _routes(seen: DataFrame, written: SettingText) -> Column:
     column = F.expr(written.text)
-    kind = _planned(written, lambda: seen.select(column)).schema[0].dataType
+    kind = planned(written, lambda: seen.select(column)).schema[0].dataType
     if isinstance(kind, T.ArrayType) and isinstance(kind.elementType, T.StringType):
         return column
     if not isinstance(kind, (T.StringType, T.NullType)):
@@ -294,14 +293,3 @@ def _routes(seen: DataFrame, written: SettingText) -> Column:
             "of names"
         )
     return F.when(column.isNotNull(), F.array(column.cast("string")))
-
-
-def _planned(written: SettingText, make):  # type: ignore[no-untyped-def]
-    """Return what ``make`` makes; Spark's refusal becomes a ConfigError at the file's line."""
-    try:
-        found = make()
-        if hasattr(found, "schema"):
-            found.schema  # noqa: B018 - Spark analyses what it is asked about
-    except (AnalysisException, ParseException) as error:
-        raise ConfigError(f"{written.where}: {sql_reason(error)}") from None
-    return found

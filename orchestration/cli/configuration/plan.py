@@ -9,7 +9,7 @@ import typer
 from rich.text import Text
 
 from orchestration.cli.flows.flow_options import File, Named, named_again
-from orchestration.cli.positions.group_offsets import pending_groups
+from orchestration.cli.positions.group_differences import pending_groups
 from orchestration.cli.screen.console import console
 from orchestration.cli.screen.errors import end, print_error
 from orchestration.cli.screen.output import Format, Output, print_data

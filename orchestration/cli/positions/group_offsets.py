@@ -1,4 +1,4 @@
-"""``isthmus offsets diff, sync, set, export, import``: offsets of consumer groups."""
+"""``isthmus offsets sync, set, export, import``: offsets of consumer groups."""
 
 from __future__ import annotations
 
@@ -15,35 +15,34 @@ from orchestration.cli.flows.flow_options import (
     File,
     Named,
     One,
-    as_options,
     chosen_flows,
 )
-from orchestration.cli.screen.console import console
+from orchestration.cli.positions.group_differences import (
+    diff,
+    explained,
+    opened_sync,
+    require_all,
+)
 from orchestration.cli.screen.errors import end
-from orchestration.cli.screen.output import Format, Output, print_data
-from orchestration.cli.screen.text_table import Column, TextTable
-from orchestration.flows.group_rows import as_csv, desired_by, differences, rows_of
-from orchestration.flows.intents import find_flow, named_flows
+from orchestration.cli.screen.output import print_data
+from orchestration.flows.group_rows import as_csv, desired_by, rows_of
+from orchestration.flows.intents import find_flow
 from orchestration.flows.kafka_clients import read_config
 from orchestration.flows.names import require_name
 from orchestration.flows.reachability import answering_flows
 from orchestration.flows.target_offsets import existing, left_of
 from replication.config.file.input_file import read_input
-from replication.errors import ClusterRejected, ClusterUnavailable, ConfigError
+from replication.errors import ClusterRejected, ConfigError
 from replication.model import TopicPartition
-from replication.offsets.groups.consumer_groups import CommitGroup, Committed, explain_group
+from replication.offsets.groups.consumer_groups import CommitGroup, Committed
 from replication.planning.explain import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from contextlib import AbstractContextManager
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from orchestration.flows.group_rows import GroupOffsetDifference
     from replication.adapters.offset_reader import OffsetReader
-    from replication.offsets.groups.consumer_groups import GroupAction, LeaveOffset
+    from replication.offsets.groups.consumer_groups import LeaveOffset
     from replication.offsets.groups.group_sync import GroupSync
-    from replication.settings.config import Config
-    from replication.settings.flow_settings import Flow
 
 Yes = Annotated[
     bool, typer.Option("--yes", help="Carry out the plan; without --yes it is only shown.")
@@ -51,95 +50,11 @@ Yes = Annotated[
 
 
 _LARGEST_EXPORT = 256 << 20  # bytes: of ten thousand groups with thousands of partitions
-_NONE = "no selected group has committed offsets in a topic that is copied"
 
 
 class Form(StrEnum):
     json = "json"
     csv = "csv"
-
-
-def _opened(flow: Flow, config: Config) -> AbstractContextManager[tuple[GroupSync, OffsetReader]]:
-    from replication.adapters.group_syncs import opened_sync  # noqa: PLC0415 - on first use
-
-    return opened_sync(flow, config)
-
-
-def diff(
-    file: File,
-    flow: Named = None,
-    *,
-    output: Format = Output.TEXT,
-) -> None:
-    """Show which offsets `sync` would commit, and each group's lag on both clusters.
-
-    Exit code 2: an offset would change.
-    """
-    config = read_config(file)
-    flows = answering_flows(config, flow)
-    found = [line for each in flows for line in _differences(each, config)]
-    if not output.is_text:
-        print_data([asdict(each) for each in found], output)
-    else:
-        console().print(_table(found) if found else _NONE)
-    if changes := sum(each.action == "set" for each in found):
-        to_do = f"set them with: isthmus offsets sync {file}{as_options(config, flow)}"
-        end(2, f"{counted(changes, 'offset')} would change; {to_do}")
-
-
-def pending_groups(config: Config, names: Sequence[str] | None) -> dict[str, list[str]]:
-    """Return what a sync would change, for each flow that syncs groups, a line per offset."""
-    pending = {}
-    for flow in named_flows(config, names):
-        if flow.groups.sync:
-            with _opened(flow, config) as (work, _):
-                pending[flow.name] = list(_explained(work.plan().actions))
-                _require_all(work, flow)
-    return pending
-
-
-def _require_all(work: GroupSync, flow: Flow) -> None:
-    """Raise ClusterUnavailable where the last plan left groups out."""
-    for skipped in (work.source.unavailable, work.target.unavailable, work.offsets.errors):
-        for reason in skipped.values():
-            raise ClusterUnavailable(f"{flow.name}: some groups were left out: {reason}")
-
-
-def _differences(flow: Flow, config: Config) -> list[GroupOffsetDifference]:
-    with _opened(flow, config) as (sync, reader):
-        found = sync.plan()
-        _require_all(sync, flow)
-        listed = sync.target.listed()
-        groups = {each.group for each in found.translated} & listed.keys()
-        now = sync.target.positions(listed[each] for each in groups)
-        copied = [each for each in found.translated if each.source in reader.known.anchors]
-        there = [each for each in copied if not each.problem]  # topics that exist
-        ends = (
-            reader.ends({each.source for each in there}, target=False),
-            reader.ends({each.target for each in there}, target=True),
-        )
-        return differences(found, dict(now), ends)
-
-
-def _table(found: Sequence[GroupOffsetDifference]) -> TextTable:
-    headers = ("source", "lag", "target", "new offset", "new lag")
-    columns = [
-        Column("group"),
-        Column("partition"),
-        *(Column(each, right=True) for each in headers),
-    ]
-    table = TextTable([*columns, Column("action")])
-    for each in found:
-        numbers = (
-            each.source_offset,
-            each.source_lag,
-            each.target_offset,
-            each.translated,
-            each.target_lag,
-        )
-        shown = ("-" if number is None else str(number) for number in numbers)
-        table.add(each.group, each.partition, *shown, each.action)
-    return table
 
 
 def sync(file: File, flow: Chosen = None, *, all_: All = False) -> None:
@@ -149,7 +64,7 @@ def sync(file: File, flow: Chosen = None, *, all_: All = False) -> None:
     """
     config = read_config(file)
     for each in answering_flows(config, chosen_flows(config, flow, all_=all_)):
-        with _opened(each, config) as (work, _):
+        with opened_sync(each, config) as (work, _):
             typer.echo(f"{each.name}: {work.sync(strict=True)}")
 
 
@@ -178,7 +93,7 @@ def set_(  # noqa: PLR0913 - one parameter per option
         raise ConfigError("--offset applies to one partition: give --topic and --partition too")
     config = read_config(file)
     (found,) = answering_flows(config, [flow])
-    with _opened(found, config) as (work, reader):
+    with opened_sync(found, config) as (work, reader):
         if offset is not None:
             at = TopicPartition(str(topic), int(partition or 0))
             desired = {at: Committed(_within(reader, at, offset))}
@@ -240,7 +155,7 @@ def _carry_out(
     ``left``: offsets that cannot be set. Exit code 1 if something is left that was to be set.
     """
     actions = (*work.towards(desired, rewind=rewind), *left)
-    for line in _explained(actions):
+    for line in explained(actions):
         typer.echo(line)
     if not actions and any(desired.values()):
         typer.echo("no change: the groups have these offsets already")
@@ -259,10 +174,6 @@ def _carry_out(
         end(1, f"{left_count} left as before, for the reasons above")
 
 
-def _explained(actions: Sequence[GroupAction]) -> Iterator[str]:
-    return (line for each in actions for line in explain_group(each))
-
-
 def export(
     file: File,
     flow: Named = None,
@@ -273,9 +184,9 @@ def export(
     config = read_config(file)
     rows = []
     for each in answering_flows(config, flow):
-        with _opened(each, config) as (work, _):
+        with opened_sync(each, config) as (work, _):
             rows += rows_of(each.name, work.translated())
-            _require_all(work, each)
+            require_all(work, each)
     if output is Form.json:
         print_data([asdict(each) for each in rows], output)
     else:
@@ -305,7 +216,7 @@ def import_(
     find_flow(config, flow)
     desired = desired_by(text, flow, str(data))
     (found,) = answering_flows(config, [flow])
-    with _opened(found, config) as (work, reader):
+    with opened_sync(found, config) as (work, reader):
         reader.look()
         logs = reader.target_logs({where for each in desired.values() for where in each})
         there, left = existing(desired, logs)
