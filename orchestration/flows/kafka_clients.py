@@ -94,7 +94,7 @@ class FollowingStore:
     def read(self, topic: str, kind: type[Stored] | None = None) -> Mapping[bytes, Stored]:
         """Return the newest record of every key, of one ``kind`` if that is given.
 
-        Empty when there is no such topic.
+        Empty when there is no such topic. Raises ClusterUnavailable where it has no leader.
         """
         topic_and_kind = topic, kind
         if not self._lock.acquire(timeout=BUSY_S):

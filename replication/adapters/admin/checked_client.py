@@ -9,6 +9,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakKeyDictionary
 
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
@@ -68,13 +69,15 @@ class CheckedClient:
         self._reads_any = reads_any
         self._complaints = ReportedErrors()
         self._clients = RenewedClient(settings, self._connected, is_refused=self._complaints.refuse)
-        self._leaders = PartitionLeaders()
+        # By client: what a former one learns late is not known to its successor.
+        self._leaders: WeakKeyDictionary[AdminClient, PartitionLeaders] = WeakKeyDictionary()
 
     def _connected(self, client: Mapping[str, Any]) -> AdminClient:
         require_login(self._settings)
-        self._leaders.forget()
         # Else a question about a topic that is not there would make the broker create it.
-        return AdminClient({**quiet(client, self._complaints), "allow.auto.create.topics": False})
+        made = AdminClient({**quiet(client, self._complaints), "allow.auto.create.topics": False})
+        self._leaders[made] = PartitionLeaders()
+        return made
 
     def cluster_id(self) -> str:
         """Return the id of the cluster that answers, be it the right one or not."""
@@ -187,4 +190,4 @@ class CheckedClient:
         self, client: AdminClient, partitions: Collection[TopicPartition], *, anew: bool = False
     ) -> list[TopicPartition]:
         """Return the partitions that have a leader; ``anew``: what is known of it was wrong."""
-        return self._leaders.of(partitions, partial(self.metadata, client), anew=anew)
+        return self._leaders[client].of(partitions, partial(self.metadata, client), anew=anew)

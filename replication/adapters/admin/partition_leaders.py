@@ -8,13 +8,14 @@ by SIGSEGV (decision 0032).
 
 from __future__ import annotations
 
+import threading
 import time
 from typing import TYPE_CHECKING
 
 from replication.model import TopicPartition
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Mapping
 
     from confluent_kafka.admin import ClusterMetadata
 
@@ -23,14 +24,14 @@ _SINGLY = 10  # topics that are asked about one by one: all of a cluster may be 
 
 
 class PartitionLeaders:
-    """The partitions with a leader, each for a while after the client has learnt of it."""
+    """The partitions with a leader, each for a while after one client has learnt of it.
+
+    Threads may share it. What one of them is told counts for it, whatever others learn meanwhile.
+    """
 
     def __init__(self) -> None:
-        self._until: dict[TopicPartition, float] = {}  # monotonic, in s
-
-    def forget(self) -> None:
-        """Forget all: there is another client."""
-        self._until = {}
+        self._lock = threading.Lock()
+        self._until: dict[TopicPartition, float] = {}  # monotonic, in s; replaced, never changed
 
     def of(
         self,
@@ -44,20 +45,29 @@ class PartitionLeaders:
         ``ask`` lets the client learn of a topic, or of all, where something is not known, or where
         ``anew`` says that what is known was wrong.
         """
-        now = time.monotonic()
-        new = {e.topic for e in partitions if anew or self._until.get(e, 0.0) < now}
+        now, known = time.monotonic(), self._until
+        new = {e.topic for e in partitions if anew or known.get(e, 0.0) < now}
         for topics in [{each} for each in sorted(new)] if len(new) <= _SINGLY else [new]:
             answer = ask(*topics) if len(topics) == 1 else ask()
-            self._learn(answer, topics, now + _TRUSTED_S)
-        return [each for each in partitions if self._until.get(each, 0.0) >= now]
+            led = dict.fromkeys(_led(answer, topics), now + _TRUSTED_S)
+            known = _without(known, topics) | led
+            with self._lock:
+                self._until = _without(self._until, topics) | led
+        return [each for each in partitions if known.get(each, 0.0) >= now]
 
-    def _learn(self, found: ClusterMetadata, topics: Collection[str], until: float) -> None:
-        kept = {each: at for each, at in self._until.items() if each.topic not in topics}
-        led = {
-            TopicPartition(topic, number): until
-            for topic in topics
-            if (info := found.topics.get(topic)) is not None
-            for number, partition in info.partitions.items()
-            if partition.leader in found.brokers
-        }
-        self._until = kept | led
+
+def _led(found: ClusterMetadata, topics: Collection[str]) -> list[TopicPartition]:
+    """Return the partitions of ``topics`` whose leader is alive."""
+    return [
+        TopicPartition(topic, number)
+        for topic in topics
+        if (info := found.topics.get(topic)) is not None
+        for number, partition in info.partitions.items()
+        if partition.leader in found.brokers
+    ]
+
+
+def _without(
+    known: Mapping[TopicPartition, float], topics: Collection[str]
+) -> dict[TopicPartition, float]:
+    return {each: until for each, until in known.items() if each.topic not in topics}

@@ -14,6 +14,7 @@ from replication.adapters.admin.kafka_errors import ReportedErrors, flush, our_e
 from replication.adapters.auth.client_settings import RenewedClient, explained
 from replication.adapters.auth.reached_clusters import reached_by
 from replication.adapters.topics.state_tail import StateTail
+from replication.client.admin import Absence
 from replication.errors import ClusterRejected, ClusterUnavailable, LoginRejected, WrongCluster
 from replication.model import TopicPartition
 from replication.state import (
@@ -142,7 +143,10 @@ class StateStore:
         self._producers.close()
 
     def read(self, topic: str) -> dict[bytes, Stored]:
-        """Return the newest record of every key; empty when there is no such topic."""
+        """Return the newest record of every key; empty when there is no such topic.
+
+        Raises ClusterUnavailable where it has no leader: what it holds is not known then.
+        """
         if not self.exists(topic):
             return {}
         tail = StateTail(self._client, topic, verify=self._read_verify)
@@ -152,9 +156,22 @@ class StateStore:
             tail.close()
 
     def exists(self, topic: str) -> bool:
-        """Say whether there is such a topic, with a leader."""
+        """Say whether there is such a topic.
+
+        Raises ClusterUnavailable where it has no leader, ClusterRejected where our user may not
+        see it. What follows from "there is none" would be wrong then: that nothing was copied yet,
+        that nobody stopped the flow, that no cluster is open for clients.
+        """
         first = TopicPartition(topic, 0)
-        return first in self._admin.end_offsets([first])
+        if first in self._admin.end_offsets([first]):
+            return True
+        found = self._admin.look_up([topic])[topic]
+        if found is Absence.DELETED:
+            return False
+        doing = f"reading {topic} at {self._address}"
+        if found is Absence.DENIED:
+            raise ClusterRejected(f"{doing}: not authorized: allow DESCRIBE and READ on it")
+        raise ClusterUnavailable(f"{doing}: it has no leader")
 
     def read_all(self, topics: Collection[str]) -> tuple[Stored, ...]:
         """Return the newest record of every key of several topics that exist, by one client."""

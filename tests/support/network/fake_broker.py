@@ -85,7 +85,7 @@ class FakeBroker:
         self.lies: dict[type, Callable[[Any, Any], Any]] = {}
         self.asked: list[tuple[float, Any]] = []
         self.others: dict[int, tuple[str, int]] = {}  # brokers that metadata names beside this one
-        self.leader = NODE  # of all partitions
+        self.leader = NODE  # of all partitions; -1: they have none
         self.password = b""  # that logins with SASL/PLAIN come with
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listening.getsockname()[1]
@@ -211,7 +211,7 @@ class FakeBroker:
             is_internal=False,
             partitions=[
                 topic.MetadataResponsePartition(
-                    error_code=0,
+                    error_code=0 if self.leader >= 0 else ErrorCode.LEADER_NOT_AVAILABLE,
                     partition_index=each,
                     leader_id=self.leader,
                     leader_epoch=EPOCH,

@@ -66,10 +66,26 @@ def test_of_many_topics_all_are_asked_about_at_once(leaders):
     assert reported.asked == [()]
 
 
-def test_what_was_wrong_is_learnt_anew_and_another_client_knows_nothing(leaders):
+def test_what_was_wrong_is_learnt_anew(leaders):
     assert leaders.of([ZERO], Metadata(t=[1])) == [ZERO]
-    assert leaders.of([ZERO], reported := Metadata(t=[-1]), anew=True) == []
-    leaders.of([ZERO], reported := Metadata(t=[1]))
-    leaders.forget()
-    leaders.of([ZERO], reported)
-    assert len(reported.asked) == 2
+    assert leaders.of([ZERO], Metadata(t=[-1]), anew=True) == []
+    assert leaders.of([ZERO], reported := Metadata(t=[1])) == [ZERO]
+    assert reported.asked == [("t",)]
+
+
+def test_threads_that_learn_at_once_lose_nothing_of_each_other(leaders):
+    other = Metadata(u=[1])
+
+    class Slow(dict):
+        """Topics of an answer that is still being read while another thread learns."""
+
+        def get(self, topic):
+            leaders.of([OTHER], other)
+            return super().get(topic)
+
+    def slow(*_):
+        return SimpleNamespace(topics=Slow(Metadata(t=[1])().topics), brokers={1: None})
+
+    assert leaders.of([ZERO], slow) == [ZERO]
+    assert leaders.of([ZERO, OTHER], asked := Metadata()) == [ZERO, OTHER]
+    assert asked.asked == []
