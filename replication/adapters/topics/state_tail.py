@@ -51,6 +51,7 @@ class StateTail:
         self._admin = KafkaAdmin(client, verify=verify)
         self._verify = verify
         self._next = dict.fromkeys(topics, 0)
+        self._kept: list[Stored] = []  # what was passed, and not returned yet
         self._read = read
         self._consumers = RenewedClient(client, self._connected, Consumer.close)
         self._open = True
@@ -75,55 +76,69 @@ class StateTail:
     def catch_up(self) -> list[Stored]:
         """Return everything up to the present ends.
 
-        Raises WrongCluster, and ClusterUnavailable after 10 s.
+        Raises WrongCluster, and ClusterUnavailable after 10 s; what it has read until then is
+        returned by the next call.
         """
         found_ends = self._admin.end_offsets([TopicPartition(each, 0) for each in self._next])
         ends = {partition.topic: end for partition, end in found_ends.items()}
         if missing := min(self._next.keys() - ends, default=""):
             raise ClusterUnavailable(f"reading {self._where}: {missing} has no leader")
         deadline = time.monotonic() + _PATIENCE_S
-        found: list[Stored] = []
         while any(self._next[topic] < end for topic, end in ends.items()):
             if time.monotonic() > deadline:
                 message = str(self._complaints) or "no response in time"
                 raise ClusterUnavailable(f"reading {self._where}: {message}")
-            found += self.poll(_POLL_S)
-        return found
+            self._read_on(_POLL_S)
+        return self._handed_over()
 
     def poll(self, wait_s: float = 0.0) -> list[Stored]:
         """Return what has come since the last call, oldest first; cheap when there is nothing.
 
-        Raises WrongCluster, ClusterUnavailable, ClusterRejected.
+        Raises WrongCluster, ClusterUnavailable, ClusterRejected; what came with the error is
+        returned by the next call.
         """
+        self._read_on(wait_s)
+        return self._handed_over()
+
+    def _read_on(self, wait_s: float) -> None:
+        """Keep what has come: no record is read twice, so an error must not lose any."""
         if not self._open:
-            return []
+            return
         reached = reached_by(self._client)
         reached.require(self._verify)
         turns = reached.turns
         with self._doing():
             messages = self._consumers.get().consume(_AT_ONCE, timeout=wait_s)
             if reached.turns != turns:  # they may be another cluster's; ours are read again
-                return []
+                return
             if not messages and self._complaints.kind is LoginRejected:
                 self._consumers.refused(LoginRejected(str(self._complaints)))
-            return [each for message in messages if (each := self._take(message)) is not None]
+            errors = [each for message in messages if (each := self._take(message)) is not None]
+            if errors:
+                raise KafkaException(errors[0])
+
+    def _handed_over(self) -> list[Stored]:
+        found, self._kept = self._kept, []
+        return found
 
     def close(self) -> None:
         self._open = False
         self._consumers.close()
 
-    def _take(self, message: Message) -> Stored | None:
+    def _take(self, message: Message) -> KafkaError | None:
+        """Keep a message's record; return the error that a message is instead."""
         error, offset, topic = message.error(), message.offset() or 0, message.topic() or ""
         if error is None:
             self._next[topic] = offset + 1
-            return self._read(_bytes(message.key()), _bytes(message.value()))
+            record = self._read(_bytes(message.key()), _bytes(message.value()))
+            self._kept += [] if record is None else [record]
+            return None
         if error.code() == KafkaError._PARTITION_EOF:
             # Markers and compaction leave no record.
             self._next[topic] = max(self._next[topic], offset)
             return None
-        if error.code() == KafkaError.GROUP_AUTHORIZATION_FAILED:
-            return None  # the client asks for the group's coordinator; we need none
-        raise KafkaException(error)
+        # The client asks for the group's coordinator; we need none.
+        return None if error.code() == KafkaError.GROUP_AUTHORIZATION_FAILED else error
 
     def _doing(self) -> AbstractContextManager[None]:
         return our_errors(f"reading {self._where}", lambda: self._complaints)
