@@ -27,6 +27,7 @@ from replication.recovery.procedure import (
     WATCH_S,
     ended,
     newest,
+    newest_turns,
     remaining,
     require_idle,
     require_stopped,
@@ -77,8 +78,9 @@ class Operator:
         return newest(self.operations(), self.name)
 
     def operations(self) -> list[Operation]:
-        """Return all operations of the flow."""
-        return [each for each in self.records() if isinstance(each, Operation)]
+        """Return all operations of the flow, each as its last operator wrote it."""
+        found = (each for each in self.records() if isinstance(each, Operation))
+        return list(newest_turns(found))
 
     def records(self) -> list[Stored]:
         """Return the flow's newest record of each key in its status topic."""
@@ -172,15 +174,24 @@ class Operator:
                 self.say(f"  to go back: {step.back}")
             if step.name == until:
                 return operation
+        self.require_turn()
         operation = replace(self.current(), state=DONE)
         self.write(operation)
         return operation
 
     def _done(self, work: Work) -> str:
-        """Carry a step out; a drill's only once: it measures from its beginning to its end."""
+        """Carry a step out; a drill's only once: it measures from its beginning to its end.
+
+        Raises FlowTaken if another operator went on while a cluster did not answer.
+        """
         if self.current().verb == DRILL:
             return work(self.current())
-        return answered(lambda: work(self.current()), self.say)
+
+        def attempt() -> str:
+            self.require_turn()
+            return work(self.current())
+
+        return answered(attempt, self.say)
 
     def end_undone(self, operation: Operation) -> Operation:
         """Write that an operation was undone: no cluster is open because of it any more."""

@@ -72,6 +72,16 @@ def newest(operations: Iterable[Operation], flow: str) -> Operation | None:
     return max(mine, key=lambda each: each.turn, default=None)
 
 
+def newest_turns(operations: Iterable[Operation]) -> tuple[Operation, ...]:
+    """Return of each operation the record of the operator that worked on it last."""
+    found: dict[tuple[str, str], Operation] = {}
+    for each in operations:
+        known = found.setdefault((each.flow, each.id), each)
+        if each.turn > known.turn:
+            found[each.flow, each.id] = each
+    return tuple(found.values())
+
+
 def require_idle(first: Operation | None, now: Operation | None) -> None:
     """Raise FlowTaken if an operator wrote to a running operation between two looks at it.
 

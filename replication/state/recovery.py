@@ -18,11 +18,13 @@ class Operation(StateRecord):
     """A failover, switchover, failback or drill of a flow, as far as it got.
 
     Its operator writes it before and after each step. ``state`` is ``running``, ``done`` or
-    ``undone``. Of a flow's operations the one with the highest ``turn`` counts.
+    ``undone``. Of a flow's operations the one with the highest ``turn`` counts. The turn is part of
+    the key: what an operator writes that has lost its turn, and does not know it yet, replaces no
+    record of the one that goes on.
     """
 
     KIND: ClassVar[str] = "operation"
-    KEYS: ClassVar[tuple[str, ...]] = ("flow", "id")
+    KEYS: ClassVar[tuple[str, ...]] = ("flow", "id", "turn")
 
     flow: str
     id: str

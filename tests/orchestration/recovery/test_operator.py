@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from support.fakes.state_logs import LogStore
 from support.settings.configs import a_flow
 from tenacity import wait_none
 
+from orchestration.flows.intents import write_intent
 from orchestration.recovery import operator as operators
 from orchestration.recovery import step_retry
 from orchestration.recovery.operator import Operator
-from replication.errors import ClusterRejected, ClusterUnavailable, WrongCluster
+from replication.errors import ClusterRejected, ClusterUnavailable, FlowTaken, WrongCluster
 from replication.model import Desired
 from replication.recovery.procedure import StepPlan, stopped_by
 from replication.state import Intent, Operation, status_topic
@@ -44,9 +47,12 @@ class Stage:
 
             return carry
 
-        operator = Operator(self.flow, self.store, self.output.append)
+        operator = self.operator()
         operator.take(verb, {})
         return operator.carry_out(STEPS, {each.name: work(each.name) for each in STEPS})
+
+    def operator(self) -> Operator:
+        return Operator(self.flow, self.store, self.output.append)
 
 
 @pytest.fixture
@@ -132,3 +138,56 @@ def test_a_step_that_does_not_succeed_ends_the_procedure(stage, verb, errors, tr
     with pytest.raises(type(errors[0])):
         stage.carry_out(verb, fence=lambda: (called.append(1), fail()))
     assert (len(called), stage.did) == (tries, ["stop"])
+
+
+def finish(stage):
+    """Continue as another operator while the first one is cut off: the target is open then."""
+    other = stage.operator()
+    other.take("failover", {})
+    other.carry_out(STEPS, {each.name: lambda _: "done by another" for each in STEPS})
+    other.amend(writable="B")
+
+
+def test_what_an_operator_writes_that_lost_its_turn_hides_no_open_target(stage):
+    """It writes until it looks: a beat, and that its step has ended."""
+
+    def beat_after_that():
+        mine = stage.store.logs[STATUS][-1]
+        finish(stage)
+        stage.store.post(STATUS, mine)
+
+    with pytest.raises(FlowTaken):
+        stage.carry_out(fence=beat_after_that)
+    last = stage.operator().last()
+    assert (last.state, last.writable) == ("done", "B")
+    assert stage.did == ["stop", "fence"]
+    clusters = SimpleNamespace(store=lambda _: stage.store)
+    with pytest.raises(ClusterRejected, match="B is open for clients since failover"):
+        write_intent(stage.flow, Desired.RUN, clusters)
+
+
+def test_a_step_is_not_tried_again_by_an_operator_that_lost_its_turn_meanwhile(stage):
+    tries = []
+
+    def cut_off():
+        tries.append(1)
+        finish(stage)
+        raise ClusterUnavailable("connecting to b:9092: timed out")
+
+    with pytest.raises(FlowTaken):
+        stage.carry_out(fence=cut_off)
+    assert (len(tries), stage.did) == (1, ["stop"])
+
+
+def test_an_operator_that_lost_its_turn_at_the_last_step_does_not_say_that_it_is_done(stage):
+    with pytest.raises(FlowTaken):
+        stage.carry_out(**{"open target": lambda: finish(stage)})
+    assert stage.operator().last().done[-1][2] == "done by another"
+
+
+def test_each_operation_is_told_once_as_its_last_operator_wrote_it(stage):
+    for _ in range(2):
+        with pytest.raises(Killed):
+            stage.carry_out(fence=kill)
+    (found,) = stage.operator().operations()
+    assert found.turn == 2

@@ -13,6 +13,7 @@ from replication.recovery.procedure import (
     ended,
     failover_steps,
     newest,
+    newest_turns,
     remaining,
     require_idle,
     require_turn,
@@ -88,6 +89,17 @@ def test_the_operation_with_the_highest_turn_counts():
     elsewhere = replace(MINE, flow="C->B", id="op3", turn=9)
     assert newest([later, MINE, elsewhere], "A->B") == later
     assert newest([], "A->B") is None
+
+
+def test_of_each_operation_the_record_with_the_highest_turn_counts_wherever_it_stands():
+    later, other = replace(MINE, turn=2), replace(MINE, id="op2", turn=3)
+    assert newest_turns([later, MINE, other]) == (later, other)
+    assert newest_turns([MINE, other, later]) == (later, other)
+
+
+def test_a_record_of_a_lower_turn_replaces_none_of_a_higher_one():
+    assert MINE.key() != replace(MINE, turn=2).key()
+    assert MINE.key() == replace(MINE, state=DONE, beat_ms=7).key()
 
 
 def test_a_failover_gives_up_a_switchover_and_nothing_gives_up_a_failover():
