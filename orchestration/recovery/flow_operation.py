@@ -43,7 +43,7 @@ from replication.state import (
 from replication.supervision.driver_supervision import applications
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from orchestration.flows.observation.clients import ClusterClients
     from orchestration.services.state_directory import StateDirectory
@@ -106,18 +106,33 @@ class FlowOperation:
             )
         own = self._isthmus_producers()
         for each in self.proven(last.id):
-            where = TopicPartition(each.target_topic, each.partition)
-            log = CountedLog(self.reader.target, where, lambda batch: batch.producer_id not in own)
-            self.reader.run(self.reader.target.refresh([where.topic]))
-            written = self.reader.run(count_records(log, each.target))
-            if written:
-                raise ClusterRejected(
-                    f"{self.flow.name}: clients wrote {counted(written, 'record')} to {where} on "
-                    f"{self.flow.target} since the {last.verb}: they would be behind what the flow "
-                    "copies next; nothing was changed"
-                )
+            self._require_unwritten(each, own, f"the {last.verb}")
         self.operator.end_undone(last)
         return self._resume()
+
+    def _require_unwritten(self, proven: ProvenPosition, own: Collection[int], since: str) -> None:
+        """Raise ClusterRejected if a client wrote behind a proven position, or has begun to.
+
+        The records of an open transaction would be readable as soon as it is committed.
+        """
+        where, target = TopicPartition(proven.target_topic, proven.partition), self.reader.target
+        self.reader.run(target.refresh([where.topic]))
+        committed, written = (
+            CountedLog(target, where, lambda batch: batch.producer_id not in own, committed=decided)
+            for decided in (True, False)
+        )
+        there = f"{where} on {self.flow.target} since {since}"
+        if count := self.reader.run(count_records(committed, proven.target)):
+            raise ClusterRejected(
+                f"{self.flow.name}: clients wrote {counted(count, 'record')} to {there}: they "
+                "would be behind what the flow copies next; nothing was changed"
+            )
+        if self.reader.run(count_records(written, committed.end)):
+            raise ClusterRejected(
+                f"{self.flow.name}: a client has an open transaction in {there}: its records would "
+                "be behind what the flow copies next; nothing was changed. Run this again once the "
+                "transaction has ended"
+            )
 
     def _resume(self) -> str:
         write_intent(self.flow, Desired.RUN, self.clusters)

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from support.fakes.memory_network import MemoryCluster
 from support.fakes.state_logs import LogStore
+from support.records.record_batches import a_marker
 from support.settings.configs import a_config, a_flow
 
 from orchestration.recovery.failover import Failover
@@ -15,7 +16,7 @@ from orchestration.recovery.operator import Operator
 from replication.errors import ClusterRejected, ConfigError
 from replication.model import NO_PRODUCER_ID, Desired, ProducerIdAndEpoch, TopicPartition
 from replication.offsets.known_points import KnownPoints
-from replication.records.batch import restamp
+from replication.records.batch import ABORT, restamp
 from replication.records.codec import encode, plain_record
 from replication.recovery.procedure import DONE, RUNNING, UNDONE
 from replication.state import (
@@ -57,7 +58,11 @@ class Stage:
     def append(self, producer: int) -> None:
         batch = bytearray(encode([plain_record(0, b"k", b"v")]))
         restamp(batch, *ProducerIdAndEpoch(producer, 0), 0)
-        self.reader.target.logs[HERE].append(bytes(batch))
+        self.log.append(bytes(batch))
+
+    @property
+    def log(self):
+        return self.reader.target.logs[HERE]
 
     def undo(self) -> Intent:
         """Undo; return the flow's desired state afterwards."""
@@ -106,4 +111,31 @@ def test_records_without_a_producer_id_are_those_of_clients_also_if_the_flow_has
     stage.reader.known.producers.add(NO_PRODUCER_ID)
     stage.append(NO_PRODUCER_ID)
     with pytest.raises(ClusterRejected, match="clients wrote 1 record to t-0"):
+        stage.undo()
+
+
+def test_records_of_an_open_transaction_of_a_client_are_waited_for():
+    """They become readable when it is committed, behind what the flow copies meanwhile."""
+    stage = Stage(OPEN, STOPPED)
+    stage.log.open_from = 0
+    stage.append(producer=7)
+    with pytest.raises(ClusterRejected, match="open transaction in t-0 on B since the failover"):
+        stage.undo()
+    stage.log.append(a_marker(0, 7, 0, ABORT))
+    stage.log.open_from, stage.log.batches = None, []
+    assert stage.undo().desired is Desired.RUN
+
+
+def test_what_clients_committed_behind_an_open_transaction_of_another_flow_counts():
+    stage = Stage(OPEN, STOPPED)
+    stage.records.write(PRODUCERS_TOPIC, ProducerEntry(7, "C->B", "id-c", "isthmus.C->B.unit-0"))
+    stage.log.open_from = 0
+    stage.append(producer=7)
+    assert stage.undo().desired is Desired.RUN
+    stage = Stage(OPEN, STOPPED)
+    stage.records.write(PRODUCERS_TOPIC, ProducerEntry(7, "C->B", "id-c", "isthmus.C->B.unit-0"))
+    stage.log.open_from = 0
+    stage.append(producer=7)
+    stage.append(producer=8)
+    with pytest.raises(ClusterRejected, match="open transaction in t-0"):
         stage.undo()

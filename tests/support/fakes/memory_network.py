@@ -38,6 +38,7 @@ class Log:
     def __init__(self) -> None:
         self.batches: list[bytes] = []
         self.start = self.end = 0
+        self.open_from: int | None = None  # the first offset of an open transaction
         self.epochs: dict[int, int] = {}
         self.sequences: dict[int, int] = {}
 
@@ -66,6 +67,11 @@ class Log:
         """Move the log start, as retention does: batches before it are gone."""
         self.start = offset
         self.batches = [each for each in self.batches if _last(each) >= offset]
+
+    @property
+    def stable(self) -> int:
+        """The last stable offset: what follows it may still be aborted."""
+        return self.end if self.open_from is None else self.open_from
 
     def records(self) -> list[tuple[bytes | None, bytes | None]]:
         """Return key and value of all records."""
@@ -130,13 +136,16 @@ class MemoryCluster:
             raise ClusterUnavailable(f"{self.cluster_id} is down")
         names = {self.topic_id(each.topic): each.topic for each in list(self.logs)}
         found = [(each, self._log(names, each)) for each in entries]
-        if not any(log.end > each.offset for each, log in found):
+        ends = [log.stable if options.isolation else log.end for _, log in found]
+        if not any(end > each.offset for (each, _), end in zip(found, ends, strict=True)):
             await asyncio.sleep(min(options.max_wait_ms, 20) / 1000)
         data = [
-            b"".join(b for b in log.batches if _last(b) >= each.offset)[: options.partition_bytes]
+            b"".join(b for b in log.batches if each.offset <= _last(b) < end)[
+                : options.partition_bytes
+            ]
             if log.start <= each.offset <= log.end
             else b""
-            for each, log in found
+            for (each, log), end in zip(found, ends, strict=True)
         ]
         view, at = into.view(sum(map(len, data))), 0
         answers = []
@@ -144,7 +153,7 @@ class MemoryCluster:
             view[at : at + len(part)] = part
             error = 0 if log.start <= each.offset <= log.end else OUT_OF_RANGE
             records, at = view[at : at + len(part)], at + len(part)
-            bounds = (log.end, log.end, log.start)
+            bounds = (log.end, log.stable, log.start)
             answers.append(Fetched(each.topic_id, each.partition, error, *bounds, [], -1, records))
         return answers
 
