@@ -86,23 +86,31 @@ class Switchover(SwitchoverSteps):
     def _take_back(self, why: str) -> str:
         """Take all back in reverse order; return what was done.
 
-        Raises ClusterUnavailable if that fails: then it is still to be undone.
+        Raises ClusterUnavailable if that fails: then it is still to be undone. FlowTaken says that
+        another operator goes on.
         """
-        self.operator.require_turn()
-        current = self.operator.current()
-        operation = self.operator.amend(options={**current.options, UNDO: why}, step="undo")
-        self.operator.say(f"undoing {operation.verb} {operation.id}: {why}")
         whole = f"{self.flow.name} was not switched over: {why}"
         try:
-            with self.operator.beating():
-                undone = "; ".join(self._taken_back(operation))
+            undone = self._undone(why)
+        except FlowTaken:
+            raise
         except ReplicationError as error:
             raise ClusterUnavailable(
                 f"{whole}. Not all was undone: {error}; repeat it with isthmus switchover FILE "
                 f"--flow '{self.flow.name}' --undo"
             ) from error
-        self.operator.end_undone(self.operator.current())
         return f"{whole}. Undone: {undone or 'nothing had been changed'}"
+
+    def _undone(self, why: str) -> str:
+        """Note that all is to be undone, undo it, and note that it is; return what was done."""
+        self.operator.require_turn()
+        current = self.operator.current()
+        operation = self.operator.amend(options={**current.options, UNDO: why}, step="undo")
+        self.operator.say(f"undoing {operation.verb} {operation.id}: {why}")
+        with self.operator.beating():
+            undone = "; ".join(self._taken_back(operation))
+        self.operator.end_undone(self.operator.current())
+        return undone
 
     def _taken_back(self, operation: Operation) -> Iterator[str]:
         """Undo what was done, the last first; yield each."""

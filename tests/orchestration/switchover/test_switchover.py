@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -182,6 +183,26 @@ def test_what_could_not_be_undone_is_undone_by_the_next_run_and_not_continued(st
         ClusterRejected, match=r"it failed. Undone: writes to 1 topic on A are no l"
     ):
         stage.operator().carry_out()
+    assert stage.operation.state == UNDONE
+    stage.assert_as_it_was()
+
+
+@pytest.mark.parametrize("silent", ["read", "write", "read and write"])
+def test_why_it_failed_and_how_to_go_back_is_told_also_while_the_target_is_silent(stage, silent):
+    """Writes stay denied, and the flow stopped."""
+
+    def lost(_now):
+        stage.store.refuses = set(silent.split(" and "))
+        raise ClusterRejected("no")
+
+    work = stage.operator()
+    work.others = {"compare tail": lost}
+    with pytest.raises(ClusterUnavailable) as told:
+        work.carry_out()
+    whole = r"A->B was not switched over: no\. Not all was undone: \w+: B is silent; repeat it with "
+    assert re.match(whole + "isthmus switchover FILE --flow 'A->B' --undo", str(told.value))
+    stage.store.refuses = set()
+    assert "Undone: A->B will run within seconds; writes to 1 topic" in stage.operator().undo()
     assert stage.operation.state == UNDONE
     stage.assert_as_it_was()
 
