@@ -18,11 +18,16 @@ _EVERY = re.compile(".*")
 _SHOWN = 5  # partitions
 
 
-def wait_until_copied(flow: Flow, config: Config, limit_s: float) -> str:
-    """Wait until a flow has copied what its source holds now. Raises ClusterRejected if not."""
+def wait_until_copied(
+    flow: Flow, config: Config, limit_s: float, left_s: float | None = None
+) -> str:
+    """Wait until a flow has copied what its source holds now. Raises ClusterRejected if not.
+
+    ``left_s``: what is left of the limit, if it began before.
+    """
     options = Options(flow.copying.isolation)
     with FlowComparison(flow, config, _EVERY, options) as comparison:
-        uncopied = comparison.wait(limit_s, lambda _: None)
+        uncopied = comparison.wait(limit_s if left_s is None else left_s, lambda _: None)
         parts = counted(len(comparison.partitions), "partition")
     if uncopied:
         examples = (f"{e.partition} up to {e.copied or 0} of {e.end}" for e in uncopied[:_SHOWN])

@@ -12,6 +12,7 @@ from orchestration.flows.batch_run import BatchRunner
 from orchestration.flows.intents import signature, write_intent
 from orchestration.recovery.copy_completion import wait_until_copied
 from orchestration.recovery.operator import Operator
+from orchestration.recovery.step_retry import WaitLimits
 from orchestration.services.launcher import Launcher
 from orchestration.services.state_directory import state_directory
 from replication.client.state_log import StateLog
@@ -74,6 +75,7 @@ class FlowOperation:
         default_factory=state_directory, kw_only=True
     )  # of drivers that are started here
     _fence: FenceResult = field(default_factory=FenceResult, init=False)
+    _limits: WaitLimits = field(default_factory=WaitLimits, init=False)
 
     VERB: ClassVar[str]
 
@@ -145,11 +147,16 @@ class FlowOperation:
 
         Not longer than ``limit_s``, but a run ends by itself. Raises ClusterRejected.
         """
+        ran = ""
         if flow.is_batch:
             with suppress(ClusterRejected):
                 return wait_until_copied(flow, self.config, 0)
-            return f"{self._ran(flow, limit_s)}; {wait_until_copied(flow, self.config, limit_s)}"
-        return wait_until_copied(flow, self.config, limit_s)
+            ran = f"{self._ran(flow, limit_s)}; "
+        return ran + self._limits.within(
+            limit_s,
+            f"draining {flow.name}",
+            lambda left_s: wait_until_copied(flow, self.config, limit_s, left_s),
+        )
 
     def _ran(self, flow: Flow, limit_s: float) -> str:
         app = next(each for each in applications(self.config) if flow.name in each.flows)

@@ -58,10 +58,10 @@ class SourceClients:
         """Return the topics of these partitions."""
         return frozenset(each.topic for each in self.partitions())
 
-    def wait_until_quiet(self, options: SwitchoverOptions) -> str:
-        """Wait until nobody has written for a while.
+    def wait_until_quiet(self, options: SwitchoverOptions, left_s: float) -> str:
+        """Wait until nobody has written for a while, ``left_s`` of the timeout at most.
 
-        Raises ClusterRejected after the timeout, which says who wrote last.
+        Raises ClusterRejected after it, which says who wrote last.
         """
         partitions = self.partitions()
         writers = self._writers(partitions)
@@ -69,9 +69,10 @@ class SourceClients:
         begun = quiet_since = time.monotonic()
         seen: dict[TopicPartition, tuple[float, Writer]] = {}
         while (now := time.monotonic()) - quiet_since < options.quiet_s:
-            if now - begun > options.timeout_s:
+            if now - begun > left_s:
                 since = now - options.quiet_s
-                raise self._still_written([each for at, each in seen.values() if at > since])
+                last = [each for at, each in seen.values() if at > since]
+                raise self._still_written(last) if last else self._not_known(options)
             for each in self.reader.run(writers.look(self._readable(partitions))):
                 quiet_since = time.monotonic()
                 seen[each.partition] = quiet_since, each
@@ -112,6 +113,12 @@ class SourceClients:
         if missing:
             raise ClusterUnavailable(f"{missing[0]} has no leader on {self.flow.source}")
         return found
+
+    def _not_known(self, options: SwitchoverOptions) -> ClusterRejected:
+        return ClusterRejected(
+            f"whether nobody writes to {self.flow.source} for {options.quiet_s:g} s is not known: "
+            f"it did not answer all the time, within {options.timeout_s:g} s"
+        )
 
     def _still_written(self, writers: Sequence[Writer]) -> ClusterRejected:
         numbers = {each.producer_id for each in writers if each.producer_id is not None}

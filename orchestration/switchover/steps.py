@@ -37,7 +37,7 @@ class SwitchoverSteps(FlowOperation):
         return {
             "check": self._check,
             "deny writes": self._deny_writes,
-            "wait for producers": lambda _: self.source().wait_until_quiet(self.options),
+            "wait for producers": self._await_producers,
             "drain": self._drain,
             "stop": self._stop,
             "compare tail": self._compare_tail,
@@ -57,6 +57,13 @@ class SwitchoverSteps(FlowOperation):
 
     def _deny_writes(self, operation: Operation) -> str:
         return self._denial().deny(operation, self.source().topics())
+
+    def _await_producers(self, _: Operation) -> str:
+        return self._limits.within(
+            self.options.timeout_s,
+            f"waiting for producers on {self.flow.source}",
+            lambda left_s: self.source().wait_until_quiet(self.options, left_s),
+        )
 
     def _drain(self, _: Operation) -> str:
         return self.copied(self.flow, self.options.timeout_s)

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
-from dataclasses import dataclass, field
+import time
+from dataclasses import dataclass, field, replace
 from functools import partial
+from types import SimpleNamespace
+from typing import ClassVar
 
 import pytest
 from support.fakes.memory_admin import MemoryCluster
+from support.fakes.memory_network import MemoryCluster as MemoryNetwork
 from support.fakes.state_logs import LogStore
 from support.settings.configs import a_config, a_flow
 
 from orchestration.flows.intents import signature, write_intent
-from orchestration.recovery import operator
+from orchestration.recovery import flow_operation, operator
 from orchestration.recovery.failover import Failover
 from orchestration.recovery.operator import Operator
+from orchestration.switchover.source_clients import SourceClients
 from orchestration.switchover.switchover import Switchover
 from orchestration.switchover.switchover_report import SwitchoverReport
 from orchestration.switchover.write_denial import WriteDenial
@@ -25,13 +31,15 @@ from replication.errors import (
     FlowTaken,
     ReplicationError,
 )
-from replication.model import Desired
+from replication.model import Desired, TopicPartition
 from replication.recovery.procedure import DONE, RUNNING, UNDONE, stopped_by
+from replication.recovery.source_writers import SourceWriters
 from replication.recovery.switchover import SwitchoverOptions, denials, switchover_steps
 from replication.state import Intent, Operation, status_topic
 
 FLOW = a_flow()
 STATUS = status_topic("A")
+HERE = TopicPartition("t", 0)
 DENYING = SwitchoverOptions(deny_writes=True)
 STEPS = [each.name for each in switchover_steps("A->B", "A", "B", DENYING)]
 BEFORE_OPEN = STEPS[: STEPS.index("open target") + 1]
@@ -199,12 +207,65 @@ def test_why_it_failed_and_how_to_go_back_is_told_also_while_the_target_is_silen
     work.others = {"compare tail": lost}
     with pytest.raises(ClusterUnavailable) as told:
         work.carry_out()
-    whole = r"A->B was not switched over: no\. Not all was undone: \w+: B is silent; repeat it with "
+    whole = (
+        r"A->B was not switched over: no\. Not all was undone: \w+: B is silent; repeat it with "
+    )
     assert re.match(whole + "isthmus switchover FILE --flow 'A->B' --undo", str(told.value))
     stage.store.refuses = set()
     assert "Undone: A->B will run within seconds; writes to 1 topic" in stage.operator().undo()
     assert stage.operation.state == UNDONE
     stage.assert_as_it_was()
+
+
+def test_a_partition_without_a_leader_is_waited_for_once_and_not_at_each_try(stage, monkeypatch):
+    """Writes are denied meanwhile."""
+    waited = []
+
+    def leaderless(_flow, _config, _limit_s, left_s):
+        waited.append(left_s)
+        time.sleep(left_s)
+        raise ClusterUnavailable("t-1 has no leader on A")
+
+    monkeypatch.setattr(flow_operation, "wait_until_copied", leaderless)
+    work = stage.operator()
+    work.options = replace(DENYING, timeout_s=0.2, quiet_s=0.1)
+    work.others = {"drain": work._drain}
+    with pytest.raises(ClusterRejected, match=r"not within 0\.2 s: t-1 has no leader on A"):
+        work.carry_out()
+    assert len(waited) == 1
+    stage.assert_as_it_was()
+
+
+class Asked(SourceClients):
+    """Clients of a source in memory; ``unanswered`` looks at the beginning find no leader."""
+
+    unanswered: ClassVar[int] = 0
+
+    def partitions(self):
+        return [HERE]
+
+    def _writers(self, partitions):
+        return SourceWriters(self.reader.source, dict.fromkeys(partitions))
+
+    def _readable(self, partitions):
+        if Asked.unanswered:
+            Asked.unanswered -= 1
+            raise ClusterUnavailable("t-0 has no leader on A")
+        return dict.fromkeys(partitions, self.reader.source.logs[HERE].end)
+
+
+def test_producers_are_waited_for_once_and_not_at_each_try(monkeypatch):
+    def asked(left_s):
+        reader = SimpleNamespace(source=MemoryNetwork("A"), run=asyncio.run)
+        clients = Asked(FLOW, a_config(FLOW), None, reader, None)
+        return clients.wait_until_quiet(replace(DENYING, timeout_s=2.0, quiet_s=0.2), left_s)
+
+    monkeypatch.setattr(Asked, "unanswered", 1)
+    with pytest.raises(ClusterUnavailable):
+        asked(2.0)
+    assert asked(2.0) == "nobody wrote to A for 0.2 s"
+    with pytest.raises(ClusterRejected, match=r"for 0\.2 s is not known.*within 2 s"):
+        asked(0.0)
 
 
 def test_an_operator_that_another_one_replaced_undoes_nothing(stage):
