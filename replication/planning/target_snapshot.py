@@ -77,12 +77,18 @@ def read_names(
 def read_filled(
     about: Iterable[str], ours: Mapping[str, TopicInfo], target: ClusterAdmin
 ) -> frozenset[str]:
-    """Return those of the topics ``about`` that hold records."""
-    there = [name for name in about if name in ours]
-    ends = target.end_offsets(
-        [TopicPartition(name, number) for name in there for number in range(ours[name].partitions)]
-    )
-    return frozenset(partition.topic for partition, end in ends.items() if end)
+    """Return those of the topics ``about`` that hold records.
+
+    So may a partition without a leader: it counts as one that does.
+    """
+    there = [
+        TopicPartition(name, number)
+        for name in about
+        if name in ours
+        for number in range(ours[name].partitions)
+    ]
+    ends = target.end_offsets(there)
+    return frozenset(each.topic for each in there if ends.get(each, 1))
 
 
 def read_fed(ours: Iterable[str], store: TargetReads) -> TopicSources:

@@ -14,6 +14,7 @@ from replication.settings.naming_settings import Naming, OwnPolicyClass, RenameR
 from replication.settings.state_policies import Policies
 from replication.settings.topic_settings import TopicCreation
 from replication.state import PRODUCERS_TOPIC, Anchor, Claim, OffsetPoint, ProducerEntry
+from spark_jobs.planning import naming_guard
 from spark_jobs.planning.delivery_modes import DeliveryModes
 from spark_jobs.planning.flow_planner import FlowPlan, FlowPlanMemory, FlowPlanner
 from spark_jobs.planning.names_in_use import NamesInUse
@@ -69,6 +70,19 @@ def filled(**topics: int) -> TopicCluster:
     cluster = TopicCluster(**topics)
     cluster.filled = set(topics)
     return cluster
+
+
+def test_a_topic_without_a_leader_may_hold_records_of_others(monkeypatch):
+    """Accepted once, it would be joined for good."""
+    run, target = Run(flow()), filled(orders=2)
+    ends = target.end_offsets
+    monkeypatch.setattr(target, "end_offsets", lambda _: {})
+    source = TopicCluster(orders=2, clicks=1)
+    assert targets(run.plan("A->B", source, target)) == ["clicks-0"]
+    monkeypatch.setattr(naming_guard, "_AGAIN_S", 0.0)
+    monkeypatch.setattr(target, "end_offsets", ends)
+    target.filled = set()
+    assert targets(run.plan("A->B", source, target)) == ["clicks-0", "orders-0", "orders-1"]
 
 
 def test_a_topic_with_records_of_others_is_refused_and_the_others_go_on():
