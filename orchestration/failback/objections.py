@@ -104,7 +104,7 @@ class Objections:
             for number in range(info.partitions)
             if (topic, number) not in known
         ]
-        ends = source.end_offsets(other)
+        ends = source.end_offsets(other, undecided=True)  # who began a transaction may commit it
         for where in other:
             if where not in ends:
                 yield (

@@ -22,31 +22,38 @@ _STALE = frozenset({KafkaError.FENCED_LEADER_EPOCH, KafkaError.UNKNOWN_LEADER_EP
 
 
 def end_offsets(
-    asked: CheckedClient, partitions: Iterable[TopicPartition]
+    asked: CheckedClient, partitions: Iterable[TopicPartition], *, undecided: bool = False
 ) -> dict[TopicPartition, int]:
     """Return the readable end (last stable offset) of each partition that has a leader.
+
+    With ``undecided`` the high watermark: records of open transactions are before it.
 
     Raises ClusterUnavailable, ClusterRejected. The client is only asked about those that it knows a
     leader of, see PartitionLeaders; where an answer lacks one it learns of the leaders again.
     """
-    asked_for = [*partitions]
+    asked_for, level = [*partitions], IsolationLevel.READ_COMMITTED
+    if undecided:
+        level = IsolationLevel.READ_UNCOMMITTED
     if not asked_for:
         return {}
     with asked.doing("reading end offsets") as client:
         led = asked.led(client, asked_for)
         try:
-            found = _list_offsets(asked, client, led)
+            found = _list_offsets(asked, client, led, level)
         except KafkaException as error:
             if error.args[0].code() not in _STALE:
                 raise
             found = {}
         if len(found) < len(led):
-            found = _list_offsets(asked, client, asked.led(client, asked_for, anew=True))
+            found = _list_offsets(asked, client, asked.led(client, asked_for, anew=True), level)
         return found
 
 
 def _list_offsets(
-    asked: CheckedClient, client: AdminClient, partitions: Collection[TopicPartition]
+    asked: CheckedClient,
+    client: AdminClient,
+    partitions: Collection[TopicPartition],
+    level: IsolationLevel,
 ) -> dict[TopicPartition, int]:
     if not partitions:
         return {}
@@ -54,7 +61,7 @@ def _list_offsets(
     specs = {ClientPartition(*each): latest for each in partitions}
     answers = client.list_offsets(
         specs,
-        isolation_level=IsolationLevel.READ_COMMITTED,
+        isolation_level=level,
         request_timeout=asked.timeout_s,
     )
     return {

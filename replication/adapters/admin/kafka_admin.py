@@ -203,9 +203,14 @@ class KafkaAdmin:
         with self._checked.doing("deleting ACLs", changes=True) as client:
             return delete_acls(client, acls, self._checked.timeout_s)
 
-    def end_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """Return the readable end (last stable offset) of each partition that has a leader."""
-        return end_offsets(self._checked, partitions)
+    def end_offsets(
+        self, partitions: Iterable[TopicPartition], *, undecided: bool = False
+    ) -> dict[TopicPartition, int]:
+        """Return the readable end (last stable offset) of each partition that has a leader.
+
+        With ``undecided`` the high watermark: records of open transactions are before it.
+        """
+        return end_offsets(self._checked, partitions, undecided=undecided)
 
 
 def _slices(names: Iterable[str]) -> Iterator[list[str]]:

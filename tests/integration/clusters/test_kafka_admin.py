@@ -182,6 +182,8 @@ def test_the_readable_end_stops_before_an_open_transaction(admin, source_cluster
     producer.produce(topic, b"open")
     producer.flush(30)
     assert admin.end_offsets([TopicPartition(topic, 0)]) == {TopicPartition(topic, 0): 0}
+    written = admin.end_offsets([TopicPartition(topic, 0)], undecided=True)
+    assert written == {TopicPartition(topic, 0): 1}
     producer.commit_transaction(30)
 
 

@@ -17,12 +17,14 @@ BOTH = "A->B.enabled = true\nB->A.enabled = true\n"
 
 class Side(MemoryCluster):
     leaderless: frozenset[int] = frozenset()  # numbers of partitions
+    stable: int = 5  # what follows it is of open transactions
 
     def topic_names(self):
         return {*self.counts}
 
-    def end_offsets(self, partitions):
-        return {each: 5 for each in partitions if each.partition not in self.leaderless}
+    def end_offsets(self, partitions, *, undecided=False):
+        end = 5 if undecided else self.stable
+        return {each: end for each in partitions if each.partition not in self.leaderless}
 
 
 class Clients:
@@ -95,3 +97,9 @@ def test_a_partition_that_may_never_have_been_copied_stays(tmp_path):
     side = Side({"t": 3})
     side.leaderless = frozenset({2})
     assert "t-2 on A has no leader: whether it holds records" in found(tmp_path, side=side)
+
+
+def test_a_partition_with_nothing_but_an_open_transaction_stays(tmp_path):
+    side = Side({"t": 3})
+    side.stable = 0
+    assert "t-2 on A was never copied" in found(tmp_path, side=side)
