@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from replication.settings.flow_settings import Flow
     from replication.state import (
         GroupPositions,
-        Stored,
         TransformVerified,
         Verification,
         VerifiedUpTo,
@@ -80,13 +79,13 @@ class OffsetReader:
 
     async def _look_at_target(self) -> None:
         self.errors.clear()
-        self.known.learn(await _news(self.target, self._logs))
+        await _learn(self.known, self.target, self._logs)
 
     async def _look(self) -> None:
         await self._look_at_target()
         if any(each.origins for each in self.known.anchors.values()):
             # After the anchors: of all that was copied before them it is known whose it is (P1).
-            self._origins.learn(await _news(self.source, [self._registry]))
+            await _learn(self._origins, self.source, [self._registry])
 
     @property
     def came_by(self) -> frozenset[str]:
@@ -126,7 +125,7 @@ class OffsetReader:
         return self._flow_offsets().source_log(source, self.known.anchors[source])
 
     async def _look_at_producers(self) -> None:
-        self.known.learn(await _news(self.target, self._logs[:1]))
+        await _learn(self.known, self.target, self._logs[:1])
 
     def ends(
         self, partitions: Collection[TopicPartition], *, target: bool
@@ -213,11 +212,17 @@ class OffsetReader:
         return connect(properties, f"isthmus-offsets-{self.flow.name}", verify)
 
 
-async def _news(network: WireNetwork, logs: Sequence[StateLog]) -> list[Stored]:
-    """Return the records since the last read; a missing topic has none."""
+async def _learn(
+    learner: KnownPoints | Origins, network: WireNetwork, logs: Sequence[StateLog]
+) -> None:
+    """Let ``learner`` have the records since the last read; a missing topic has none.
+
+    It has those of one topic before the next is read: no record is read twice, and that may fail.
+    """
     await network.refresh({each.topic for each in logs})
-    there = [each for each in logs if network.topic_id(each.topic) is not None]
-    return [record for log in there for record in await log.read_on()]
+    for each in logs:
+        if network.topic_id(each.topic) is not None:
+            learner.learn(await each.read_on())
 
 
 async def _bounds(

@@ -69,22 +69,22 @@ class AnchorReader:
         """Return what is known by now. Raises ClusterUnavailable or ClusterRejected."""
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
-        self._learn(self._loop.run_until_complete(self._news()))
+        self._loop.run_until_complete(self._read_on())
         groups = selected_groups(self._groups.values(), self._flow.selection)
         losses = tuple(self._losses.values())
         return CopyState(dict(self._anchors), losses, groups, self._verification)
 
-    async def _news(self) -> Iterable[_Unread]:
+    async def _read_on(self) -> None:
+        """Learn what is new of each topic before the next is read: that may fail."""
         if not self._logs:
             self._logs = self._opened()
         anchors, *offsets = self._logs
         network = anchors.network
         await network.refresh([each.topic for each in self._logs])
         there = [each for each in offsets if network.topic_id(each.topic) is not None]
-        found: list[_Unread] = []
         for each in (anchors, *there):
-            found += cast("list[_Unread]", await each.read_on())
-        return {each.name: each for each in found}.values()
+            found = cast("list[_Unread]", await each.read_on())
+            self._learn({record.name: record for record in found}.values())
 
     def _opened(self) -> tuple[StateLog, ...]:
         """Return the log of the anchors, and where groups are synced that of their offsets."""

@@ -10,6 +10,7 @@ from support.records.record_batches import a_batch
 
 from replication.adapters import offset_reader
 from replication.client.fetch_values import EpochEndOffset
+from replication.errors import ClusterUnavailable
 from replication.model import OffsetRange, PartitionState, TopicPartition
 from replication.offsets.offset_map import BEFORE_US, NOT_YET, Answer, without_answer
 from replication.records.codec import encode, plain_record
@@ -56,6 +57,22 @@ def reader(clusters):  # noqa: ARG001 - it connects to these
     made = offset_reader.OffsetReader(FLOW)
     yield made
     made.close()
+
+
+def test_what_was_read_of_one_topic_is_not_lost_where_another_does_not_answer(clusters, reader):
+    """A failover that tries a step again would take the flow's own records for those of clients."""
+    _, target = clusters
+    at = Anchor("A->B", "orders", 0, "A.orders", 10, 13)
+    store(target, PRODUCERS_TOPIC, ProducerEntry(OURS, "A->B", "A", "x"))
+    store(target, anchors_topic("A"), at)
+    store(target, offsets_topic("A"), a_point(0, 0, 0, 0))
+    target.silent = {offsets_topic("A")}
+    with pytest.raises(ClusterUnavailable):
+        reader.look_at_target()
+    target.silent = set()
+    known = reader.look_at_target()
+    assert (known.producers, known.anchors) == ({OURS}, {ORDERS: at})
+    assert known.points.keys() == {ORDERS}
 
 
 def test_what_appenders_wrote_is_enough_and_is_read_on(clusters, reader):

@@ -94,6 +94,7 @@ class MemoryCluster:
         self.throttled_ms = 0
         self.paused_s = 0.0  # how long it throttles every connection
         self.down = False  # no Fetch is answered
+        self.silent: set[str] = set()  # topics of which no Fetch is answered
         self.hidden: set[str] = set()  # topics that our user may not see
         self.aborts: set[TopicPartition] = set()  # where somebody aborts what is being committed
         self._joined: set[TopicPartition] = set()
@@ -135,6 +136,8 @@ class MemoryCluster:
         if self.down:
             raise ClusterUnavailable(f"{self.cluster_id} is down")
         names = {self.topic_id(each.topic): each.topic for each in list(self.logs)}
+        if silent := self.silent & {names.get(each.topic_id, "") for each in entries}:
+            raise ClusterUnavailable(f"{min(silent)} has no leader")
         found = [(each, self._log(names, each)) for each in entries]
         ends = [log.stable if options.isolation else log.end for _, log in found]
         if not any(end > each.offset for (each, _), end in zip(found, ends, strict=True)):

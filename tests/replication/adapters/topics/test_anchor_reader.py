@@ -10,6 +10,7 @@ from support.settings.configs import a_flow
 
 from replication.adapters.topics import anchor_reader
 from replication.adapters.topics.anchor_reader import AnchorReader
+from replication.errors import ClusterUnavailable
 from replication.model import TopicPartition
 from replication.records.codec import encode, plain_record
 from replication.settings.mm2_settings import GroupSettings
@@ -76,4 +77,18 @@ def test_offsets_of_selected_groups_are_read_where_groups_are_synced(cluster, mo
     others = replace(shop, group="other"), replace(shop, flow="A->C"), point
     write(cluster, replace(shop, positions=()), shop, *others, topic=offsets_topic("A"))
     assert reader.look() == ({HERE: ANCHOR}, (), (shop,) if synced else (), None)
+    reader._loop.close()
+
+
+def test_an_anchor_is_not_lost_where_another_topic_does_not_answer(cluster, monkeypatch):
+    """A batch flow would wait for it without end."""
+    monkeypatch.setattr(anchor_reader, "connect", lambda *_: cluster)
+    reader = AnchorReader(a_flow().model_copy(update={"groups": GroupSettings(sync=True)}))
+    write(cluster, ANCHOR)
+    write(cluster, GroupPositions("A->B", "shop"), topic=offsets_topic("A"))
+    cluster.silent = {offsets_topic("A")}
+    with pytest.raises(ClusterUnavailable):
+        reader.look()
+    cluster.silent = set()
+    assert reader.look().anchors == {HERE: ANCHOR}
     reader._loop.close()
