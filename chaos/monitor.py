@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from chaos.application import FLOW, SOURCE
 from chaos.schedule import Side
+from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.topics.state_tail import StateTail
 from replication.errors import ReplicationError
 from replication.model import FlowState, PartitionState, TopicPartition
@@ -152,7 +153,8 @@ class Monitor:
 
     def _tails(self) -> list[StateTail]:
         client = self._stage.client(Side.TARGET)
-        return [StateTail(client, name) for name in (anchors_topic(SOURCE), status_topic(SOURCE))]
+        topics = anchors_topic(SOURCE), status_topic(SOURCE)
+        return [StateTail(client, KafkaAdmin(client), each) for each in topics]
 
     def _take(self, record: object) -> None:
         match record:

@@ -149,7 +149,7 @@ class StateStore:
         """
         if not self.exists(topic):
             return {}
-        tail = StateTail(self._client, topic, verify=self._read_verify)
+        tail = StateTail(self._client, self._admin, topic, verify=self._read_verify)
         try:
             return {each.key(): each for each in tail.catch_up()}
         finally:
@@ -177,7 +177,7 @@ class StateStore:
         """Return the newest record of every key of several topics that exist, by one client."""
         if not topics:
             return ()
-        tail = StateTail(self._client, *topics, verify=self._read_verify)
+        tail = StateTail(self._client, self._admin, *topics, verify=self._read_verify)
         try:
             return tuple({each.key(): each for each in tail.catch_up()}.values())
         finally:
@@ -186,7 +186,8 @@ class StateStore:
     def tail(self, topic: str, kind: type[Stored] | None = None) -> StateTail:
         """Follow ``topic`` from its beginning; records of another ``kind`` are left out."""
         read = parse_only(kind) if kind else parse
-        return StateTail(self._client, topic, read=read, verify=self._verify)
+        admin = KafkaAdmin(self._client, verify=self._verify)  # ours may read any cluster
+        return StateTail(self._client, admin, topic, read=read, verify=self._verify)
 
     def write(self, topic: str, *records: Stored) -> None:
         """Write in order and wait until all replicas in sync have it."""

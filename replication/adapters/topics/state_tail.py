@@ -9,7 +9,6 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message
 from confluent_kafka import TopicPartition as ClientPartition
 
 from replication.adapters.admin.first_login import require_login
-from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.admin.kafka_errors import ReportedErrors, our_errors, quiet
 from replication.adapters.auth.client_settings import RenewedClient
 from replication.adapters.auth.reached_clusters import reached_by
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
 
+    from replication.adapters.admin.kafka_admin import KafkaAdmin
     from replication.client.cluster_ids import Verify
 
     Read = Callable[[bytes | None, bytes | None], Stored | None]
@@ -33,13 +33,15 @@ _AT_ONCE = 1000  # records a poll
 class StateTail:
     """Follows state topics: all of each first, then what is new. ``read`` decodes key and value.
 
-    ``verify``: as for KafkaAdmin. While the address leads to another cluster nothing is read, as
-    far as any client of this process knows by then; after that it goes on where it was.
+    ``admin``: a client of the same cluster, which others may use too. ``verify``: as for
+    KafkaAdmin. While the address leads to another cluster nothing is read, as far as any client of
+    this process knows by then; after that it goes on where it was.
     """
 
     def __init__(
         self,
         client: Mapping[str, Any],
+        admin: KafkaAdmin,
         *topics: str,
         read: Read = parse,
         verify: Verify | None = None,
@@ -48,7 +50,7 @@ class StateTail:
         self._where = f"{topics[0]}{more} at {client['bootstrap.servers']}"
         self._client = client
         self._complaints = ReportedErrors()
-        self._admin = KafkaAdmin(client, verify=verify)
+        self._admin = admin
         self._verify = verify
         self._next = dict.fromkeys(topics, 0)
         self._kept: list[Stored] = []  # what was passed, and not returned yet

@@ -6,6 +6,7 @@ import pytest
 from kafka.protocol.consumer import FetchRequest
 from support.network.fake_broker import FakeBroker
 
+from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.topics import state_tail
 from replication.adapters.topics.state_tail import StateTail
 from replication.client.error_codes import ErrorCode
@@ -24,7 +25,7 @@ class Stage:
         self.broker, self.held, self.denied = broker, {}, False
         broker.lies[FetchRequest] = self._fetched
         client = {"bootstrap.servers": broker.address}
-        self.tail = StateTail(client, STATUS.topic, ANCHORS.topic)
+        self.tail = StateTail(client, KafkaAdmin(client), STATUS.topic, ANCHORS.topic)
 
     def add(self, generation: int, where: TopicPartition = STATUS) -> None:
         log, record = self.broker.logs[where], FlowStatus("A->B", generation=generation)
