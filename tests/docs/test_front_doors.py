@@ -116,8 +116,13 @@ def may_import(text: str, room: str) -> list[Item]:
     return items
 
 
-def imports(path: Path) -> Iterator[str]:
-    """Yield the modules of the product that a file imports, those for types alone included."""
+@cache
+def imports(path: Path) -> frozenset[str]:
+    """Return the modules of the product that a file imports, those for types alone included."""
+    return frozenset(_imports(path))
+
+
+def _imports(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text())):
         match node:
             case ast.Import():

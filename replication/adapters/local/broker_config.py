@@ -126,6 +126,7 @@ def jvm_options(heap: str, *, quick: bool, archive: Path | None = None) -> list[
     options = [f"-Xmx{heap}", "-Djava.awt.headless=true", "-XX:+ExitOnOutOfMemoryError"]
     if quick:
         options += ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto"]
+        options += ["-XX:-UsePerfData"]  # its sampler wakes twenty times a second
     if quick and archive is not None and archive.exists():
         options += class_archive.java_options(archive)
     return options

@@ -15,9 +15,10 @@ from support.fakes.memory_admin import MemoryCluster
 from support.fakes.memory_network import MemoryCluster as MemoryNetwork
 from support.fakes.state_logs import LogStore
 from support.settings.configs import a_config, a_flow
+from tenacity import wait_none
 
 from orchestration.flows.intents import signature, write_intent
-from orchestration.recovery import flow_operation, operator
+from orchestration.recovery import flow_operation, operator, step_retry
 from orchestration.recovery.failover import Failover
 from orchestration.recovery.operator import Operator
 from orchestration.switchover.source_clients import SourceClients
@@ -129,6 +130,7 @@ class Stage:
 @pytest.fixture
 def stage(monkeypatch):
     monkeypatch.setattr(operator, "WATCH_S", 0.0)
+    monkeypatch.setattr(step_retry, "_PAUSE", wait_none())
     return Stage()
 
 
