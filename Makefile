@@ -54,7 +54,7 @@ test-ui: $(READY) ## Dagster's UI in Debian's Chromium, over a real flow; SCREEN
 
 # Four at a time on two cores: these tests wait as long as they compute.
 test-fast: $(READY) ## the tests that start no broker, JVM or daemon; PYTEST_ARGS
-	@$(PYTEST) -n 4 --dist worksteal -m "not integration and not ui" --ignore tests/integration $(PYTEST_ARGS)
+	@$(PYTEST) -n 4 --dist worksteal --hypothesis-profile fast -m "not integration and not ui" --ignore tests/integration $(PYTEST_ARGS)
 
 test-deploy: $(READY) ## the tests that need packages of Debian: postgresql, krb5-kdc; PYTEST_ARGS
 	@$(BIN)/python -m pytest -q -m debian tests/deploy $(PYTEST_ARGS)

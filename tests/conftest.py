@@ -28,6 +28,10 @@ hypothesis.settings.register_profile(
     "busy machine", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
 hypothesis.settings.load_profile("busy machine")
+# `make test-fast` draws a third of the examples, `make test` all of them.
+hypothesis.settings.register_profile(
+    "fast", hypothesis.settings.get_profile("busy machine"), max_examples=30
+)
 # `make mutants` asks whether a test fails: the smallest example is for people, and takes minutes.
 hypothesis.settings.register_profile(
     "mutants",
