@@ -84,9 +84,10 @@ def groups_on_target(
         )
         for name, where, position in held
     ]
+    desired, unread = sync.desired(translated)
+    _require_read(filter(None, [unread]))
     return {
-        name: {where: each.offset for where, each in its.items()}
-        for name, its in sync.desired(translated).items()
+        name: {where: each.offset for where, each in its.items()} for name, its in desired.items()
     }
 
 

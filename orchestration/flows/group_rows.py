@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from replication.offsets.groups.sync_round import SyncRound, TranslatedPosition
 
     Bounds = Mapping[TopicPartition, OffsetRange]
+    _Waits = Mapping[tuple[str, TopicPartition], str]
+    _Plan = tuple[Mapping[str, CommitGroup], Mapping[str, str], _Waits]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +61,17 @@ def differences(
     """Return a line for each position. ``ends``: of the source's and the target's partitions."""
     sets = {each.group: each for each in found.actions if isinstance(each, CommitGroup)}
     left = {each.group: each.reason for each in found.actions if isinstance(each, LeaveGroup)}
-    return [_difference(each, now, ends, (sets, left)) for each in found.translated]
+    waits = {(each.group, each.where): each.reason for each in found.unknown}
+    return [_difference(each, now, ends, (sets, left, waits)) for each in found.translated]
 
 
 def _difference(
     moved: TranslatedPosition,
     now: Mapping[str, Positions],
     ends: tuple[Bounds, Bounds],
-    plan: tuple[Mapping[str, CommitGroup], Mapping[str, str]],
+    plan: _Plan,
 ) -> GroupOffsetDifference:
-    sets, left = plan
+    sets, left, waits = plan
     desired = sets[moved.group].positions.get(moved.target) if moved.group in sets else None
     there = now.get(moved.group, {}).get(moved.target)
     current = None if there is None else there.known
@@ -78,6 +81,8 @@ def _difference(
         action = f"skip: {moved.undecided}"
     elif moved.group in left:
         action = f"skip: {left[moved.group]}"
+    elif reason := waits.get((moved.group, moved.target)):
+        action = f"skip: {reason}"
     elif moved.answer.offset is None:
         action = "not copied yet"
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from replication.offsets.groups.consumer_groups import Committed, LeaveOffset
+from replication.offsets.groups.sync_round import UNKNOWN_ELSEWHERE
 from replication.offsets.log_bounds import nonexistent
 
 if TYPE_CHECKING:
@@ -61,4 +62,4 @@ def _reason(moved: TranslatedPosition) -> str:
         return reason
     if moved.answer.offset is None:
         return f"{moved.source} offset {moved.position.offset} is not copied yet"
-    return "another flow copies to it too, and where the group is there is not known"
+    return UNKNOWN_ELSEWHERE

@@ -49,7 +49,7 @@ def group_actions(
     ``unshared``: see ``GroupSync.desired``.
     """
     translated = [_translated(each) for each in groups]
-    desired = sync.desired(translated, unshared)
+    desired = sync.desired(translated, unshared).positions
     left = [
         offset for each in translated for offset in left_of([each], desired.get(each.group, {}))
     ]

@@ -94,7 +94,7 @@ class SwitchoverSteps(FlowOperation):
             raise ClusterRejected(f"{counted(found.waiting, 'offset')} of groups have no copy")
         self.commit(found.commits)
         names = {each.group for each in found.translated}
-        actions, home = found.actions, ""
+        actions, home = (*found.actions, *found.unknown), ""
         with opened_home(self.flow, self.config) as way:
             if way is not None and any(homeward := way.plan()):
                 if homeward.unread:
@@ -153,6 +153,6 @@ class SwitchoverSteps(FlowOperation):
         return SwitchoverReport(
             self.flow.name,
             groups=found.translated,
-            actions=(*found.actions, *homeward),
+            actions=(*found.actions, *found.unknown, *homeward),
             consuming=self.source().consuming(found.translated),
         )

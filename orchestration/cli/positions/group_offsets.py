@@ -110,7 +110,7 @@ def set_(  # noqa: PLR0913 - one parameter per option
         ]
         if not chosen:
             raise ConfigError(f"{flow}: group {group} has no committed offset for these partitions")
-        desired = work.desired(chosen).get(group, {})
+        desired = work.desired(chosen).positions.get(group, {})
         _carry_out(work, {group: desired}, left_of(chosen, desired), yes=yes, rewind=True)
 
 

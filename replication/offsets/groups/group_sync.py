@@ -28,6 +28,7 @@ from replication.offsets.groups.sync_round import (
     SyncRound,
     TranslatedPosition,
     summary,
+    unknown_elsewhere,
     untranslated,
 )
 from replication.state import GroupPositions
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     from replication.naming.selection import Judgement, TopicSelector
     from replication.offsets.groups.consumer_groups import GroupAction, LeaveOffset, Positions
+    from replication.offsets.groups.shared_partitions import DesiredPositions
     from replication.offsets.groups.sync_round import GroupsOf, OffsetsOf
     from replication.settings.flow_settings import Flow
 
@@ -139,12 +141,13 @@ class GroupSync:
         translated = self._translation.of(positions)
         if self.siblings:
             self._remember(translated)
-        desired = self.desired(translated)
+        desired, unread_back = self.desired(translated)
         actions = self.towards(desired, rewind=False) if any(desired.values()) else ()
         failures = (self.source.unavailable, self.target.unavailable, self.offsets.errors)
-        unread = next((why for each in failures for why in each.values()), "")
+        unread = next((why for each in failures for why in each.values()), unread_back)
         actions = (*actions, *untranslated(translated))
-        return SyncRound(tuple(translated), actions, unread, self._excluded)
+        unknown = unknown_elsewhere(translated, desired)
+        return SyncRound(tuple(translated), actions, unread, self._excluded, unknown)
 
     def towards(
         self, desired: Mapping[str, Mapping[TopicPartition, Committed]], *, rewind: bool
@@ -198,7 +201,7 @@ class GroupSync:
         self,
         translated: Iterable[TranslatedPosition],
         unshared: Mapping[TopicPartition, int] = NOTHING_KNOWN,
-    ) -> dict[str, Positions]:
+    ) -> DesiredPositions:
         """Return the groups' desired offsets on the target, as SharedPartitions says."""
         return SharedPartitions(self.siblings, self.opposite).desired(translated, unshared)
 

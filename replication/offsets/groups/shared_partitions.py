@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from replication.errors import ReplicationError
 from replication.model import TopicPartition
@@ -18,7 +18,7 @@ from replication.offsets.groups.sync_round import by_group
 from replication.offsets.offset_map import NOT_YET
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from replication.offsets.flow_offsets import Answers
     from replication.offsets.groups.consumer_groups import Committed, Positions
@@ -26,6 +26,17 @@ if TYPE_CHECKING:
     from replication.state import Anchor
 
 NOTHING_KNOWN: Mapping[TopicPartition, int] = MappingProxyType({})
+
+
+class DesiredPositions(NamedTuple):
+    """The groups' desired offsets on the target.
+
+    ``unread``: why it is not known now how far groups have read the records of the target's own
+    clients; empty: it is.
+    """
+
+    positions: dict[str, Positions]
+    unread: str = ""
 
 
 class Sibling(Protocol):
@@ -54,7 +65,7 @@ class SharedPartitions:
         self,
         translated: Iterable[TranslatedPosition],
         unshared: Mapping[TopicPartition, int] = NOTHING_KNOWN,
-    ) -> dict[str, Positions]:
+    ) -> DesiredPositions:
         """Return the groups' desired offsets on the target, over all sources of a partition.
 
         ``unshared``: the target offset, if it is known, up to which a partition has no record of
@@ -65,8 +76,9 @@ class SharedPartitions:
         shared = {where for positions in mine.values() for where in positions}
         theirs, unknown = self._of_siblings(shared)
         shares = [e for e in translated if (e.answer.offset or 0) > unshared.get(e.target, 0)]
-        theirs.append(by_group(self._of_target_clients(shares)))
-        return {
+        of_clients, unread = self._of_target_clients(shares)
+        theirs.append(by_group(of_clients))
+        positions = {
             group: lowest(
                 [
                     {where: None if where in unknown else p for where, p in positions.items()},
@@ -78,30 +90,40 @@ class SharedPartitions:
             )
             for group, positions in mine.items()
         }
+        return DesiredPositions(positions, unread)
 
     def _of_target_clients(
         self, translated: Sequence[TranslatedPosition]
-    ) -> Iterator[TranslatedPosition]:
-        """Yield up to where the groups have read the records of the target's own clients."""
-        try:
-            answers = self._answers_back(translated)
-        except ReplicationError:  # then they are unknown
-            answers = {each.target: {} for each in translated}
-        for each in translated:
-            if each.target in answers:
-                answer = answers[each.target].get(each.position.offset, NOT_YET)
-                yield each._replace(answer=answer)
+    ) -> tuple[list[TranslatedPosition], str]:
+        """Return up to where the groups have read the records of the target's own clients.
 
-    def _answers_back(self, translated: Sequence[TranslatedPosition]) -> Answers:
-        """Return where the offsets at the source stand on the target, by the opposite flow."""
+        And why that is not known now, if it is not.
+        """
+        try:
+            answers, unread = self._answers_back(translated)
+        except ReplicationError as error:  # then they are unknown
+            answers, unread = {each.target: {} for each in translated}, str(error)
+        moved = [
+            each._replace(answer=answers[each.target].get(each.position.offset, NOT_YET))
+            for each in translated
+            if each.target in answers
+        ]
+        return moved, unread
+
+    def _answers_back(self, translated: Sequence[TranslatedPosition]) -> tuple[Answers, str]:
+        """Return where the offsets at the source stand on the target, by the opposite flow.
+
+        And why partitions did not answer, if some did not.
+        """
         if not translated or (opposite := self.opposite()) is None:
-            return {}
+            return {}, ""
         anchors, offsets = opposite.look().anchors, dict[TopicPartition, set[int]]()
         for each in translated:
             if each.target in anchors and copy_of(anchors[each.target]) == each.source:
                 offsets.setdefault(each.target, set()).add(each.position.offset)
         found = opposite.translate(offsets, back=True) if offsets else {}
-        return {each: found.get(each, {}) for each in offsets}
+        silent = (why for each, why in opposite.errors.items() if each in offsets)
+        return {each: found.get(each, {}) for each in offsets}, next(silent, "")
 
     def _of_siblings(
         self, shared: set[TopicPartition]

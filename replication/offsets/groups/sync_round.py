@@ -25,6 +25,11 @@ if TYPE_CHECKING:
     from replication.offsets.offset_map import Answer
 
 
+UNKNOWN_ELSEWHERE = (
+    "it has records of others too, and how far the group has read those is not known"
+)
+
+
 class OffsetsOf(Protocol):
     """A flow's offsets; see adapters.offset_reader."""
 
@@ -87,6 +92,7 @@ class SyncRound:
     actions: tuple[GroupAction, ...] = ()
     unread: str = ""  # a broker that did not answer: its groups or partitions are not in here
     excluded: tuple[Judgement, ...] = ()  # groups that a rule leaves out
+    unknown: tuple[LeaveOffset, ...] = ()  # translated, and not set for records of others there
 
     @property
     def commits(self) -> tuple[CommitGroup, ...]:
@@ -118,6 +124,15 @@ def untranslated(translated: Iterable[TranslatedPosition]) -> list[LeaveOffset]:
     )
 
 
+def unknown_elsewhere(
+    translated: Iterable[TranslatedPosition], desired: Mapping[str, Positions]
+) -> tuple[LeaveOffset, ...]:
+    """Return the offsets with a translation that are not ``desired``, in order."""
+    odd = (each for each in translated if each.answer.offset is not None)
+    left = {(each.group, each.target) for each in odd if each.target not in desired[each.group]}
+    return tuple(LeaveOffset(*each, UNKNOWN_ELSEWHERE) for each in sorted(left))
+
+
 def by_group(
     translated: Iterable[TranslatedPosition],
 ) -> dict[str, dict[TopicPartition, Committed | None]]:
@@ -142,6 +157,11 @@ def summary(found: SyncRound, refused: Mapping[str, str], groups: int) -> str:
     if found.problems:
         one = found.problems[0]
         parts.append(f"{len(found.problems)} not moved, {one.group} because {one.reason}")
+    if found.unknown:
+        one = found.unknown[0]
+        parts.append(
+            f"{len(found.unknown)} waiting, {one.group} in {one.where} because {one.reason}"
+        )
     if found.waiting:
         parts.append(f"{found.waiting} offsets not copied yet")
     if found.undecided:
@@ -176,13 +196,14 @@ class IdleGroups:
         """Note the result of a round for the groups in it.
 
         A group of which every offset has a translation, which the target has, is idle. Groups that
-        wait, were left unchanged or were rejected stay active; all groups do when a broker did not
-        answer.
+        wait, also for what is known of records of others, were left unchanged or were rejected stay
+        active; all groups do when a broker did not answer.
         """
         if found.unread:
             return
         again = {each.group for each in found.translated if each.answer.offset is None}
         again |= {each.group for each in found.actions if isinstance(each, LeaveGroup)}
+        again |= {each.group for each in found.unknown}
         self._at.update(
             (name, where)
             for name, where in positions.items()

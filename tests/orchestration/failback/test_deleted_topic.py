@@ -11,6 +11,7 @@ from orchestration.failback.deleted_topic import groups_on_target
 from replication.errors import ClusterUnavailable
 from replication.model import TopicPartition
 from replication.offsets.groups.consumer_groups import UNSTABLE, Committed
+from replication.offsets.groups.shared_partitions import DesiredPositions
 from replication.offsets.groups.sync_round import by_group
 from replication.offsets.offset_map import Answer
 from replication.state import DivergedTail, ProvenPosition
@@ -35,7 +36,8 @@ class Reader:
 
 
 def a_work(**held):
-    sync = SimpleNamespace(source=Groups(**held), desired=by_group)
+    sync = SimpleNamespace(source=Groups(**held), unread="")
+    sync.desired = lambda translated: DesiredPositions(by_group(translated), sync.unread)
     return SimpleNamespace(sync=sync, reader=Reader())
 
 
@@ -65,4 +67,11 @@ def test_while_the_copy_of_an_offset_is_not_known_nothing_is_noted():
     work = a_work(g={HERE: Committed(7)})
     work.reader.errors = {HERE: "no leader"}
     with pytest.raises(ClusterUnavailable, match="some groups were not read: no leader"):
+        found(work)
+
+
+def test_while_it_is_not_known_what_a_group_has_read_of_other_clients_nothing_is_noted():
+    work = a_work(g={HERE: Committed(7)})
+    work.sync.unread = "broker 1 gave no answer"
+    with pytest.raises(ClusterUnavailable, match="some groups were not read: broker 1"):
         found(work)

@@ -10,7 +10,13 @@ import pytest
 from orchestration.flows.group_rows import as_csv, desired_by, differences, rows_of
 from replication.errors import ConfigError
 from replication.model import OffsetRange, TopicPartition
-from replication.offsets.groups.consumer_groups import UNSTABLE, CommitGroup, Committed, LeaveGroup
+from replication.offsets.groups.consumer_groups import (
+    UNSTABLE,
+    CommitGroup,
+    Committed,
+    LeaveGroup,
+    LeaveOffset,
+)
 from replication.offsets.groups.sync_round import SyncRound, TranslatedPosition
 from replication.offsets.offset_map import NOT_YET, Answer, without_answer
 
@@ -88,6 +94,13 @@ def test_a_difference_says_what_a_sync_would_do(answer, action, lag):
     ends = {T: OffsetRange(0, 9)}, {COPY: OffsetRange(0, 9)}
     (found,) = differences(SyncRound((moved,), tuple(sets)), {}, ends)
     assert (found.action, found.source_lag, found.translated) == (action, lag, answer.offset)
+
+
+def test_an_offset_that_waits_for_what_is_known_of_others_is_not_kept_but_skipped():
+    moved = TranslatedPosition("g", T, Committed(7), COPY, Answer(5))
+    waits = SyncRound((moved,), unknown=(LeaveOffset("g", COPY, "why"),))
+    (found,) = differences(waits, {}, ({}, {}))
+    assert found.action == "skip: why"
 
 
 def test_an_offset_that_a_transaction_may_change_has_no_number():

@@ -8,6 +8,7 @@ from orchestration.recovery.group_actions import group_actions, on_target
 from replication.model import OffsetRange, TopicPartition
 from replication.offsets.groups.consumer_groups import CommitGroup, Committed, LeaveOffset
 from replication.offsets.groups.group_sync import GroupSync
+from replication.offsets.groups.shared_partitions import DesiredPositions
 from replication.recovery.group_positions import GroupPosition
 
 HERE = TopicPartition("t", 0)
@@ -29,7 +30,7 @@ class Sync:
         for each in translated:
             if each.answer.offset is not None and each.target not in self.unknown:
                 found[each.group][each.target] = Committed(each.answer.offset)
-        return found
+        return DesiredPositions(found)
 
     towards = GroupSync.towards
 
@@ -77,5 +78,5 @@ def test_a_position_without_a_counterpart_is_named():
 def test_a_position_in_a_merged_partition_is_named_while_another_source_is_silent():
     (left,) = group_actions(on_target([at(12)], LOGS), Sync(HERE), {})
     assert left == LeaveOffset(
-        "g", HERE, "another flow copies to it too, and where the group is there is not known"
+        "g", HERE, "it has records of others too, and how far the group has read those is not known"
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 from support.fakes.memory_groups import Groups
@@ -42,6 +42,12 @@ def test_groups_whose_offsets_are_known_are_set():
     step = a_step(KNOWN)
     assert step._set_groups(None) == "set the offsets of 1 of 1 group"
     assert step.sync.target.held == {"g": {COPY: Committed(1010)}}
+
+
+def test_a_group_whose_place_among_records_of_others_is_not_known_is_named():
+    step = a_step(KNOWN)
+    step.sync.found = replace(step.sync.found, unknown=(LeaveOffset("h", COPY, "why"),))
+    assert step._set_groups(None) == "set the offsets of 1 of 1 group; left: h, why"
 
 
 def test_a_group_whose_offset_a_transaction_may_change_is_waited_for():

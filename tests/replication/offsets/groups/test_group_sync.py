@@ -501,15 +501,54 @@ def test_a_group_has_not_read_records_of_the_targets_clients_that_are_not_before
     assert opposite.asked == [(True, {COPY: {10}})]
 
 
+ELSEWHERE = "it has records of others too, and how far the group has read those is not known"
+
+
+def test_a_group_whose_place_among_the_targets_own_records_is_unknown_is_named_and_stays_active():
+    """The flow back has not copied that far: once it has, the next round moves the group."""
+    opposite = Opposite(0)
+    sync = a_sync(Offsets(50), Groups(g=at(10)), opposite=lambda: opposite)
+    opposite.back_to = {10: NOT_YET}
+    assert sync.plan().unknown == (LeaveOffset("g", COPY, ELSEWHERE),)
+    assert sync.sync() == f"1 groups, 0 updated; 1 waiting, g in A.orders-0 because {ELSEWHERE}"
+    opposite.back_to = {10: Answer(1004)}
+    assert sync.sync() == "1 groups, 1 updated"
+    assert sync.target.held == {"g": at(1004, where=COPY)}
+
+
+@pytest.mark.parametrize("silence", ["look", "partition"])
+def test_while_the_flow_back_is_silent_the_round_says_so_and_groups_stay_active(silence):
+    opposite = Opposite(0)
+    sync = a_sync(Offsets(50), Groups(g=at(10)), opposite=lambda: opposite)
+    known, opposite.back_to = opposite.look, {10: Answer(1004)}
+    translate = opposite.translate
+
+    def fail():
+        raise ClusterUnavailable("broker 2 gave no answer")
+
+    if silence == "look":
+        opposite.look = fail
+    else:
+        opposite.errors[COPY] = "broker 2 gave no answer"
+        opposite.translate = lambda _, **__: {}
+    with pytest.raises(ClusterUnavailable, match="not read: broker 2 gave no answer"):
+        sync.sync()
+    assert sync.target.held == {}
+    opposite.look, opposite.translate = known, translate
+    opposite.errors.clear()
+    assert sync.sync() == "1 groups, 1 updated"
+    assert sync.target.held == {"g": at(1004, where=COPY)}
+
+
 def test_a_flow_back_that_is_gone_says_nothing_of_groups_before_the_first_record_of_others():
     """A failover: the state of the flow back is on the lost source."""
     opposite = Opposite(0)
     sync = a_sync(Offsets(50), Groups(g=at(10)), opposite=lambda: opposite)
     opposite.back_to = {10: NOT_YET}
     translated = sync.translated()
-    assert sync.desired(translated, {COPY: 1009}) == {"g": {}}
+    assert sync.desired(translated, {COPY: 1009}).positions == {"g": {}}
     opposite.asked.clear()
-    assert sync.desired(translated, {COPY: 1010}) == {"g": at(1010, where=COPY)}
+    assert sync.desired(translated, {COPY: 1010}).positions == {"g": at(1010, where=COPY)}
     assert opposite.asked == []
 
 
