@@ -126,7 +126,7 @@ def test_a_fetch_response_with_another_partition_is_not_taken_for_ours(broker):
 def test_the_admin_client_names_the_cluster_beside_its_address(broker):
     broker.lies = {MetadataRequest: hangs_up}
     cluster = PlannedCluster({"bootstrap.servers": broker.address}, name="east")
-    cluster._timeout_s = 1.0
+    cluster._checked.timeout_s = 1.0
     try:
         with pytest.raises(ClusterUnavailable) as raised:
             cluster.cluster_id()
