@@ -122,10 +122,7 @@ class Groups:
 
     async def positions(self, groups: Iterable[Group]) -> dict[str, Positions]:
         """Return the committed offsets of groups in all partitions."""
-        by_node: dict[int, list[str]] = defaultdict(list)
-        for each in groups:
-            if each.kind != "share" and each.node is not None:
-                by_node[each.node].append(each.name)
+        by_node = await self._by_coordinator([e for e in groups if e.kind != "share"])
         work = (self._offsets_of(*each) for each in by_node.items())
         found = await asyncio.gather(*work, return_exceptions=True)
         positions: dict[str, Positions] = {}
@@ -137,6 +134,18 @@ class Groups:
             else:
                 positions |= answer
         return positions
+
+    async def _by_coordinator(self, groups: Sequence[Group]) -> dict[int, list[str]]:
+        """Return the groups of each coordinator, which is searched where it is not known."""
+        found = await self._coordinators([each.name for each in groups if each.node is None])
+        by_node: dict[int, list[str]] = defaultdict(list)
+        for each in groups:
+            node = found.get(each.name) if each.node is None else each.node
+            if node is None:
+                self.unavailable[_NO_NODE] = f"group {each.name} has no coordinator"
+            else:
+                by_node[node].append(each.name)
+        return by_node
 
     async def _offsets_of(self, node: int, names: Sequence[str]) -> dict[str, Positions]:
         positions: dict[str, Positions] = {}

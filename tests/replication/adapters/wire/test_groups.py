@@ -224,6 +224,19 @@ def test_positions_are_read_at_each_groups_coordinator(network):
     assert 3 not in network.nodes(OffsetFetchRequest)
 
 
+def test_positions_of_a_group_that_nobody_listed_are_read_at_the_coordinator_that_is_found(network):
+    network.responses[FindCoordinatorRequest] = [coordinator(6, "g")]
+    network.responses[OffsetFetchRequest] = [fetched(("g", 0, [(A0, 5, "", 0)]))]
+    assert asyncio.run(network.groups.positions([Group("g")])) == {"g": {A0: Committed(5)}}
+    assert network.nodes(OffsetFetchRequest) == [6]
+
+
+def test_that_a_group_has_no_coordinator_is_why_its_positions_are_not_known(network):
+    network.responses[FindCoordinatorRequest] = [coordinator(-1, "g", error=15)]
+    assert asyncio.run(network.groups.positions([Group("g")])) == {}
+    assert network.groups.unavailable == {-1: "group g has no coordinator"}
+
+
 def test_a_position_in_an_open_transaction_is_unstable(network):
     network.responses[OffsetFetchRequest] = [fetched(("g", 0, [(A0, -1, "", 88)]))]
     found = asyncio.run(network.groups.positions([Group("g", node=1)]))
