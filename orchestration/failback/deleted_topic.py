@@ -10,7 +10,7 @@ from replication.model import OffsetRange, PartitionState, TopicPartition
 from replication.offsets.groups.consumer_groups import stop_first
 from replication.offsets.groups.sync_round import TranslatedPosition
 from replication.offsets.offset_map import NOT_YET, Answer
-from replication.recovery.recreated_topic import only_at_source
+from replication.recovery.refilled_topic import only_at_source
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

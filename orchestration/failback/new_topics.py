@@ -11,7 +11,7 @@ from replication.errors import ClusterRejected
 from replication.model import TopicPartition
 from replication.provenance.routes import Routes
 from replication.recovery.failback import SINCE
-from replication.recovery.recreated_topic import (
+from replication.recovery.refilled_topic import (
     RecreatedTopicIds,
     cut_tail,
     homeward,

@@ -1,7 +1,7 @@
 """A procedure as an operator carries it out, and the failover: what it finds, does and records.
 
 ``copy_completion``: Waits until a flow has copied what its source holds
-``failover``: Plans and carries out a failover: its steps on the flow's clusters
+``failover``: Plans and carries out a failover: groups that cannot be set are left and named
 ``failover_report``: What a failover tells: recovery point and groups, as values and as JSON
 ``flow_operation``: Steps that a failover and a switchover share, on a flow's clusters; each may run
     twice

@@ -1,4 +1,4 @@
-"""Plans and carries out a failover: its steps on the flow's clusters."""
+"""Plans and carries out a failover: groups that cannot be set are left and named."""
 
 from __future__ import annotations
 

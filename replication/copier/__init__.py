@@ -9,8 +9,8 @@
     the loss
 ``foreign_writers``: Detect producers other than Isthmus that write to our target partitions
 ``host``: Keep a process's units, event loop and connections from one epoch to the next
-``partition_upkeep``: Follow partition leaders, and recover failed partitions while the others
-    continue
+``partition_upkeep``: Follow leaders, recover failed partitions, and halt one whose topic was
+    created again
 ``replan``: Apply a new partition plan to a running unit: remove and add the partitions that differ
 ``spec``: A unit's work for one epoch, and its report: values that Spark tasks and JSON carry
 ``start``: Start a unit: obtain its producer id, find start positions and take its partitions over

@@ -1,4 +1,4 @@
-"""Follow partition leaders, and recover failed partitions while the others continue."""
+"""Follow leaders, recover failed partitions, and halt one whose topic was created again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which configs of a source topic its copy takes, and which are excluded. Pure.
+"""Which configs of a source topic its copy takes, and how a difference is explained. Pure.
 
 The rules are MirrorMaker 2's: read-only and secret configs and those of a broker's file never
 follow; excluded ones are neither copied nor touched; what the source has not set falls back to

@@ -1,4 +1,4 @@
-"""Plan which topics of a target are created, extended and altered.
+"""Plan which topics of a target are created, extended, altered, or left and why.
 
 Pure: two snapshots in, a plan out. ``apply`` applies it, ``explain`` prints it.
 """

@@ -11,7 +11,7 @@
 ``procedure``: The steps of an operation in order, and who may carry it out
 ``proven_positions``: Proves how far a flow copied: from its anchors, and by counting behind those
     of an unclean end
-``recreated_topic``: A topic of a source that is created anew, and filled from its copy: where both
+``refilled_topic``: A topic of a source that is created anew, and filled from its copy: where both
     flows begin
 ``source_writers``: Finds who still writes records that a flow copies, from the batches that reached
     its source

@@ -3,8 +3,8 @@
 ``batch_run``: What a run of a batch flow still has to copy, and how it ended
 ``driver_lease``: Which of two drivers may run a flow: the one whose status has the highest
     generation
-``driver_supervision``: Decide when a Spark application is started, restarted with back-off, or
-    stopped
+``driver_supervision``: Decide when a Spark application is started, restarted or stopped, and when a
+    silent one is dead
 ``flow_figures``: A flow's throughput, computed from two readings of its counters
 ``health``: The health of a flow: its driver's state, corrected by what anchors show, and one line
     on it

@@ -1,4 +1,4 @@
-"""Decide when a Spark application is started, restarted with back-off, or stopped.
+"""Decide when a Spark application is started, restarted or stopped, and when a silent one is dead.
 
 Pure: desired states, observations and memory in; decisions and new memory out. The
 memory may be lost at any time: it only spares launches, it never decides who may copy. That is

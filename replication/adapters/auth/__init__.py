@@ -14,7 +14,7 @@
     answered
 ``sasl_settings``: Translates Java's ``sasl.*`` properties into settings of librdkafka and
     kafka-python
-``tls_context``: The SSL context of a connection
+``tls_context``: The SSL context of a connection: trusted authorities, host name, own certificate
 
 May import: what is below ``adapters``.
 """

@@ -1,4 +1,7 @@
-"""The SSL context of a connection. Its certificates and its key come from memory."""
+"""The SSL context of a connection: trusted authorities, host name, own certificate.
+
+Its certificates and its key come from memory.
+"""
 
 from __future__ import annotations
 

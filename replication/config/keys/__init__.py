@@ -2,8 +2,8 @@
 
 ``client_keys``: The settings of Kafka's Java clients besides the connection names, and which
     Isthmus uses
-``connection_keys``: Kafka's client connection names: which are inherited, without effect, refused,
-    or secret
+``connection_keys``: Kafka's client connection names: inherited, without effect, refused or secret;
+    masks secrets
 ``docs_table``: Generates the tables of keys on the pages of docs/ from the sections of the settings
 ``key_status``: Judges each key of a file: used, without effect and why, or unknown and the nearest
     known key

@@ -1,4 +1,4 @@
-"""Kafka's client connection names: which are inherited, without effect, refused, or secret."""
+"""Kafka's client connection names: inherited, without effect, refused or secret; masks secrets."""
 
 from __future__ import annotations
 

@@ -1,19 +1,21 @@
 """Which broker is asked for what, how fast, into which memory; what its responses mean.
 
-``buffer_pool``: Pool of a unit's fetch buffers, which bounds the memory for fetched batches
+``buffer_pool``: The bounded pool of a unit's fetch buffers: while a slow target holds all, nothing
+    is fetched
 ``damaged_batch``: Find out whether a batch of the source can be read, and from which offset on the
     log can be
 ``fetch_request``: The incremental Fetch request to one broker: entries that its session lacks
 ``fetch_response``: Handle a Fetch response per partition: queue batches, errors, leader changes,
     divergence
-``fetcher``: The fetch loop of one source broker, which hands fetched batches to their partitions
+``fetcher``: The fetch loop of one source broker: the next Fetch waits for a buffer that the target
+    freed
 ``fetcher_manager``: Assign partitions to fetchers: one fetcher per source broker, another for
     priority topics
 ``rate_backoff``: Decide how many bytes a second a unit fetches while its target throttles it
 ``rate_control``: Keep a unit's byte rate: its budget, and less while the target throttles
 ``suspect_batches``: Batches of the source that could not be read: whom to ask again before one
     counts as damaged
-``throttle``: Limit a unit's fetches: bytes per second, priority topics first, small responses
+``throttle``: Limit a unit's fetches to ``copy.max.bytes.per.second``, priority topics first
 
 May import: ``produce``, ``takeover.connections``, ``partition``, ``spec`` and what is below
 ``copier``.

@@ -1,4 +1,4 @@
-"""Pool of a unit's fetch buffers, which bounds the memory for fetched batches."""
+"""The bounded pool of a unit's fetch buffers: while a slow target holds all, nothing is fetched."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""The fetch loop of one source broker, which hands fetched batches to their partitions.
+"""The fetch loop of one source broker: the next Fetch waits for a buffer that the target freed.
 
-The next Fetch is sent before the batches of the last one are produced, if a buffer is free. A
-buffer is free again when all its batches are acknowledged, so read-ahead is bounded in bytes.
+It hands fetched batches to their partitions. The next Fetch is sent before the batches of the last
+one are produced, if a buffer is free. A buffer is free again when all its batches are acknowledged,
+so read-ahead is bounded in bytes.
 """
 
 from __future__ import annotations

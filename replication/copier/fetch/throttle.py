@@ -1,4 +1,4 @@
-"""Limit a unit's fetches: bytes per second, priority topics first, small responses. Pure."""
+"""Limit a unit's fetches to ``copy.max.bytes.per.second``, priority topics first. Pure."""
 
 from __future__ import annotations
 

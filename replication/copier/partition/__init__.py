@@ -2,8 +2,8 @@
 
 ``broker_errors``: Map error codes of Produce and Fetch responses to a recovery and a reason
 ``copy_counters``: Count the records and bytes copied of one partition, and how late
-``fetch_state``: Hold the position and state that decide whether and from where a partition is
-    fetched
+``fetch_state``: Position and state of a partition: whether an error or a back-off keeps it from
+    being fetched
 ``intake``: Turn fetched batches into batches to produce; skip aborted and already copied records
 ``latency``: Measure the record age at fetch and the replication latency of one partition
 ``long_retries``: Tell a partition that is tried again for long from one that has trouble for a
@@ -13,7 +13,8 @@
 ``position``: The copy position of a partition, from its anchor, claims and counted records
 ``produce_queue``: Queue one partition's batches in order: waiting to be produced, and in flight
 ``producer_batch``: A batch to produce: merging small queued batches, splitting rejected ones
-``producer_state``: Producer ids, epochs and sequences of one target partition; one is active
+``producer_state``: Producer ids, epochs and sequences of one target partition, and the stamp of
+    each batch
 ``recovery_queue``: Queue the partitions that need a recovery, and the failure of a fetcher
 ``refused_batches``: Split a batch that the target rejected until the rejected record is alone
 ``transactional_copy``: State of a partition whose records and anchor are committed in one

@@ -1,4 +1,4 @@
-"""Hold the position and state that decide whether and from where a partition is fetched."""
+"""Position and state of a partition: whether an error or a back-off keeps it from being fetched."""
 
 from __future__ import annotations
 

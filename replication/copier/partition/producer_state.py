@@ -1,4 +1,4 @@
-"""Producer ids, epochs and sequences of one target partition; one is active. No I/O.
+"""Producer ids, epochs and sequences of one target partition, and the stamp of each batch. No I/O.
 
 Each replication path has its own producer, so that the next flow can tell the paths apart (P3).
 """

@@ -1,6 +1,7 @@
 """Connect's single message transforms, by name and with Connect's semantics. Pure.
 
-``chain``: Builds the chain that ``transforms`` lists, and applies it to records
+``chain``: Applies the SMTs of ``transforms`` in order, each where its predicate, or the negation,
+    holds
 ``catalogue``: Which of Connect's transforms and predicates there are, and their settings
 ``message``: A record as a chain of single message transforms sees it
 ``predicates``: Connect's predicates: TopicNameMatches, HasHeaderKey, RecordIsTombstone

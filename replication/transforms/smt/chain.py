@@ -1,4 +1,4 @@
-"""Builds the chain that ``transforms`` lists, and applies it to records. Pure."""
+"""Applies the SMTs of ``transforms`` in order, each where its predicate, or the negation, holds."""
 
 from __future__ import annotations
 

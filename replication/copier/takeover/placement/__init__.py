@@ -7,8 +7,8 @@
 ``renamed_topic``: A partition whose topic has another name on the target: ends the old copy, begins
     the new
 ``start_offsets``: The offsets at which a partition may start, asked of source and target
-``start_position``: Where copying of a partition begins: at its anchor, at ``copy.start``, or not
-    yet
+``start_position``: Where copying of a partition begins, also where either topic was deleted and
+    created again
 
 May import: ``connections``, ``at_least_once``, ``source_scan``, ``partition``, ``spec`` and what is
 below ``copier``.

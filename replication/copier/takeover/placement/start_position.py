@@ -1,7 +1,8 @@
-"""Where copying of a partition begins: at its anchor, at ``copy.start``, or not yet.
+"""Where copying of a partition begins, also where either topic was deleted and created again.
 
-Here a unit detects what happened to a topic while nobody copied it: a recreated topic has another
-id. The flow's policy, or an operator's decision, says whether such a partition continues.
+It begins at its anchor, at ``copy.start``, or not yet. Here a unit detects what happened to a topic
+while nobody copied it: a recreated topic has another id. The flow's policy, or an operator's
+decision, says whether such a partition continues.
 """
 
 from __future__ import annotations

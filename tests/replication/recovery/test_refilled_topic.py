@@ -6,7 +6,7 @@ import pytest
 
 from replication.model import NO_LEADER_EPOCH, OffsetRange
 from replication.offsets.offset_map import NOT_YET, Answer, has_lost_first, sync_points_of
-from replication.recovery.recreated_topic import (
+from replication.recovery.refilled_topic import (
     RecreatedTopicIds,
     cut_tail,
     homeward,
