@@ -68,7 +68,7 @@ class StateTail:
                 "enable.auto.commit": False,
                 "enable.partition.eof": True,
                 "auto.offset.reset": "earliest",
-                "fetch.wait.max.ms": 200,
+                "fetch.wait.max.ms": 500,  # what comes ends the wait; a marker at the end does not
                 "fetch.error.backoff.ms": 200,
             }
         )
