@@ -13,7 +13,7 @@ from replication.naming.selection import TopicSelector
 from replication.offsets.groups.group_sync import GroupSync
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from replication.client.cluster_ids import FlowClusters
     from replication.settings.config import Config
@@ -42,9 +42,14 @@ class GroupSyncs:
         self._lock = threading.RLock()
 
     def of(self, flow: Flow) -> GroupSync:
-        """Return the group sync of a flow."""
+        """Return the group sync of a flow.
+
+        Raises ReplicationError where the clusters of a sibling are not known: none is kept then,
+        since one without its siblings would set groups beyond the records of their sources.
+        """
         with self._lock:
             if flow.name not in self._made:
+                known = set(self._made)
                 reader = OffsetReader(flow, self.clusters.get(flow.name) or stored_clusters(flow))
                 ours, theirs = reader.groups(target=False), reader.groups(target=True)
                 topics = TopicSelector.for_flow(flow, self.config.clusters)
@@ -52,7 +57,11 @@ class GroupSyncs:
                 sync.warn = partial(self._warn, flow.name)
                 sync.remember = reader.remember
                 self._made[flow.name] = reader, sync
-                sync.siblings = tuple(map(self.of, self._beside(flow)))
+                try:
+                    sync.siblings = tuple(map(self.of, self._beside(flow)))
+                except BaseException:
+                    self._forget(self._made.keys() - known)
+                    raise
                 sync.opposite = partial(self._opposite, flow)
             return self._made[flow.name][1]
 
@@ -63,9 +72,12 @@ class GroupSyncs:
 
     def close(self) -> None:
         """Close all connections."""
-        for reader, _ in self._made.values():
+        self._forget(set(self._made))
+
+    def _forget(self, flows: Iterable[str]) -> None:
+        for each in flows:
+            reader, _ = self._made.pop(each)
             reader.close()
-        self._made.clear()
 
     def _beside(self, flow: Flow) -> Iterator[Flow]:
         for each in self.config.flows_into(flow.target):
