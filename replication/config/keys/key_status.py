@@ -93,7 +93,11 @@ def lookup(scoped: Scoped) -> KnownKey | None:
 
 def is_setting(key: str) -> bool:
     """Whether a key would have an effect at the top level, were no cluster called as it begins."""
-    if f"{key}.".startswith((*_PASSED_ON, _OF_A_POLICY, *_CHECKED_WITH_VALUE)):
+    key = mm2_keys.RENAMED.get(key) or own_keys.SPELLINGS.get(key) or key
+    if f"{key}.".startswith(_CHECKED_WITH_VALUE):
+        rest = key.partition(".")[2]
+        return rest not in CONNECTION and not rest.startswith(_CLIENTS)
+    if f"{key}.".startswith((*_PASSED_ON, _OF_A_POLICY)):
         return True
     known = _TOP.get(key)
     declared = known is not None and known.fate is not Fate.NO_EFFECT

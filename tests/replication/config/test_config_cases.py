@@ -276,6 +276,10 @@ def with_a_third(alias: str, line: str) -> str:
         ("spark", "spark.conf.spark.x = y"),
         ("transform", "transform.orders/where = true"),
         ("ssl", "ssl.protocol = TLSv1.3"),
+        ("topics", "topics.blacklist = x"),
+        ("groups", "groups.blacklist = x"),
+        ("sync", "sync.acls.enabled = true"),
+        ("copy", "copy.epoch = 30"),
     ],
 )
 def test_bl_015_a_name_that_cannot_be_told_from_a_setting_is_refused(tmp_path, alias, line):
@@ -283,7 +287,9 @@ def test_bl_015_a_name_that_cannot_be_told_from_a_setting_is_refused(tmp_path, a
     assert any("cannot be" in message for message in about(findings, "clusters"))
 
 
-@pytest.mark.parametrize("alias", ["source", "batch", "sync", "reports"])
+@pytest.mark.parametrize(
+    "alias", ["source", "batch", "sync", "reports", "transforms", "predicates"]
+)
 def test_bl_015_a_name_with_which_no_setting_of_the_file_begins_is_allowed(tmp_path, alias):
     assert about(found(tmp_path, with_a_third(alias, "")), "clusters") == []
 
