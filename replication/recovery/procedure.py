@@ -77,7 +77,7 @@ def newest_turns(operations: Iterable[Operation]) -> tuple[Operation, ...]:
     found: dict[tuple[str, str], Operation] = {}
     for each in operations:
         known = found.setdefault((each.flow, each.id), each)
-        if each.turn > known.turn:
+        if each.turn >= known.turn:  # former records have other keys: the later one is newer
             found[each.flow, each.id] = each
     return tuple(found.values())
 

@@ -95,6 +95,8 @@ def test_of_each_operation_the_record_with_the_highest_turn_counts_wherever_it_s
     later, other = replace(MINE, turn=2), replace(MINE, id="op2", turn=3)
     assert newest_turns([later, MINE, other]) == (later, other)
     assert newest_turns([MINE, other, later]) == (later, other)
+    rewritten = replace(MINE, options={"denied": ""})  # by the same turn, under a later key
+    assert newest_turns([MINE, rewritten]) == (rewritten,)
 
 
 def test_a_record_of_a_lower_turn_replaces_none_of_a_higher_one():
