@@ -55,12 +55,12 @@ class SlotBatches:
 
         Where Spark's job fails as a whole, some slots may have committed: then it is in doubt.
         """
-        self.in_doubt = True  # until all reports are learned
         listed = sorted(slots)
         work = tuple(self._slot(producers, slot, slots[slot]) for slot in listed)
         ranges = {
             e.source: OffsetRange(e.anchor.source or 0, e.end) for each in work for e in each.ranges
         }
+        self.in_doubt = True  # until all reports are learned
         try:
             reports = self.job.run(work)
         except PySparkException as error:
