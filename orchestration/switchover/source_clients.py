@@ -61,8 +61,11 @@ class SourceClients:
     def wait_until_quiet(self, options: SwitchoverOptions, left_s: float) -> str:
         """Wait until nobody has written for a while, ``left_s`` of the timeout at most.
 
-        Raises ClusterRejected after it, which says who wrote last.
+        Raises ClusterRejected after it, which says who wrote last; at once if too little is left:
+        writes may be denied meanwhile.
         """
+        if left_s < options.quiet_s:  # tries before this one took the rest
+            raise self._not_known(options)
         partitions = self.partitions()
         writers = self._writers(partitions)
         self.reader.run(writers.begin(partitions))

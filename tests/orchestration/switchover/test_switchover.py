@@ -256,18 +256,27 @@ class Asked(SourceClients):
         return dict.fromkeys(partitions, self.reader.source.logs[HERE].end)
 
 
-def test_producers_are_waited_for_once_and_not_at_each_try(monkeypatch):
-    def asked(left_s):
-        reader = SimpleNamespace(source=MemoryNetwork("A"), run=asyncio.run)
-        clients = Asked(FLOW, a_config(FLOW), None, reader, None)
-        return clients.wait_until_quiet(replace(DENYING, timeout_s=2.0, quiet_s=0.2), left_s)
+def asked(left_s):
+    reader = SimpleNamespace(source=MemoryNetwork("A"), run=asyncio.run)
+    clients = Asked(FLOW, a_config(FLOW), None, reader, None)
+    return clients.wait_until_quiet(replace(DENYING, timeout_s=2.0, quiet_s=0.2), left_s)
 
+
+def test_producers_are_waited_for_once_and_not_at_each_try(monkeypatch):
     monkeypatch.setattr(Asked, "unanswered", 1)
     with pytest.raises(ClusterUnavailable):
         asked(2.0)
     assert asked(2.0) == "nobody wrote to A for 0.2 s"
     with pytest.raises(ClusterRejected, match=r"for 0\.2 s is not known.*within 2 s"):
         asked(0.0)
+
+
+def test_a_try_with_less_time_than_producers_must_be_quiet_ends_at_once(monkeypatch):
+    """Writes are denied meanwhile, and all of it would be waited for in vain."""
+    monkeypatch.setattr(Asked, "unanswered", 1)
+    with pytest.raises(ClusterRejected, match=r"for 0\.2 s is not known"):
+        asked(0.1)
+    assert Asked.unanswered == 1, "the source was not asked"
 
 
 def test_an_operator_that_another_one_replaced_undoes_nothing(stage):
