@@ -71,7 +71,7 @@ def groups_on_target(
         if position.offset < firsts[where]:
             asked[where].add(position.offset)
     answers = work.reader.translate(asked) if asked else {}
-    _require_read(work.reader.errors.values())
+    _require_read(map(str, work.reader.errors.values()))
     translated = [
         TranslatedPosition(
             name,
@@ -84,8 +84,8 @@ def groups_on_target(
         )
         for name, where, position in held
     ]
-    desired, unread = sync.desired(translated)
-    _require_read(filter(None, [unread]))
+    desired, errors_back = sync.desired(translated)
+    _require_read(map(str, errors_back.values()))
     return {
         name: {where: each.offset for where, each in its.items()} for name, its in desired.items()
     }

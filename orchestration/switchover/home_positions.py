@@ -77,7 +77,7 @@ class HomePositions:
         ]
         left += [LeaveOffset(g, copies[where], open_transaction(where)) for g, where in undecided]
         silent = (self.sync.target.unavailable, self.sync.source.unavailable, self.reader.errors)
-        unread = (why for each in silent for why in each.values())
+        unread = (str(why) for each in silent for why in each.values())
         waits = (stop_first(*each) for each in undecided)
         return HomePlan((*plan_groups(desired, groups), *left), next(chain(unread, waits), ""))
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from replication.adapters.wire.network import WireNetwork
     from replication.client.cluster_ids import FlowClusters, Verify
+    from replication.errors import ReplicationError
     from replication.offsets.counted_log import CountedLog
     from replication.offsets.flow_offsets import Answers
     from replication.offsets.groups.consumer_groups import CommitGroup, Group, Positions
@@ -51,7 +52,8 @@ class OffsetReader:
         """``known``: the ids of its clusters; answers of others are not used."""
         self.flow = flow
         self.known = KnownPoints(flow.name)
-        self.errors: dict[TopicPartition, str] = {}  # why some were left out since the last look
+        # Why some were left out since the last look.
+        self.errors: dict[TopicPartition, ReplicationError] = {}
         self._loop = asyncio.new_event_loop()
         self._turn = threading.Lock()
         verify_source, verify_target = (

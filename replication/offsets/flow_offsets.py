@@ -10,7 +10,7 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from replication.errors import ReplicationError
+from replication.errors import ClusterRejected, ReplicationError
 from replication.model import OffsetRange, TopicPartition
 from replication.offsets.counted_log import CountedLog
 from replication.offsets.offset_map import (
@@ -53,7 +53,7 @@ class FlowOffsets:
     source: Network
     target: Network
     origins: Origins = field(default_factory=Origins)
-    errors: dict[TopicPartition, str] = field(
+    errors: dict[TopicPartition, ReplicationError] = field(
         default_factory=dict
     )  # of partitions without an answer
     stored: StoredAnswers = field(default_factory=StoredAnswers)
@@ -81,7 +81,7 @@ class FlowOffsets:
         for each in list(ready):
             anchor = self.known.anchors[each]
             if error := self._hidden(anchor):
-                self.errors[each] = error
+                self.errors[each] = ClusterRejected(error)
                 del ready[each]
             elif problem := _transformed(anchor) or self._recreated(anchor):
                 answers[each] = dict.fromkeys(offsets[each], without_answer(problem))
@@ -100,7 +100,7 @@ class FlowOffsets:
         found = await asyncio.gather(*work, return_exceptions=True)
         for partition, answer in zip(ready, found, strict=True):
             if isinstance(answer, ReplicationError):
-                self.errors[partition] = str(answer)
+                self.errors[partition] = answer
             elif isinstance(answer, BaseException):
                 raise answer
             else:

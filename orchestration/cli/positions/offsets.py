@@ -57,7 +57,7 @@ def translate(  # noqa: PLR0913 - one parameter an option
         source = _source(found, reader.look(), named, reverse=reverse)
         answers = reader.translate({source: [offset]}, back=reverse)
         if source not in answers:
-            raise ClusterUnavailable(reader.errors.get(source, f"{source}: no answer"))
+            raise ClusterUnavailable(str(reader.errors.get(source, f"{source}: no answer")))
         answer = answers[source][offset]
         anchor = reader.known.anchors[source]
     finally:

@@ -141,12 +141,14 @@ class GroupSync:
         translated = self._translation.of(positions)
         if self.siblings:
             self._remember(translated)
-        desired, unread_back = self.desired(translated)
+        desired, errors_back = self.desired(translated)
         actions = self.towards(desired, rewind=False) if any(desired.values()) else ()
-        failures = (self.source.unavailable, self.target.unavailable, self.offsets.errors)
-        unread = next((why for each in failures for why in each.values()), unread_back)
+        # An error of the flow back that does not pass holds up no other group: see ``unknown``.
+        passing = {where: why for where, why in errors_back.items() if why.retriable}
+        silent = (self.source.unavailable, self.target.unavailable, self.offsets.errors, passing)
+        unread = next((str(why) for each in silent for why in each.values()), "")
         actions = (*actions, *untranslated(translated))
-        unknown = unknown_elsewhere(translated, desired)
+        unknown = unknown_elsewhere(translated, desired, errors_back)
         return SyncRound(tuple(translated), actions, unread, self._excluded, unknown)
 
     def towards(

@@ -31,12 +31,12 @@ NOTHING_KNOWN: Mapping[TopicPartition, int] = MappingProxyType({})
 class DesiredPositions(NamedTuple):
     """The groups' desired offsets on the target.
 
-    ``unread``: why it is not known now how far groups have read the records of the target's own
-    clients; empty: it is.
+    ``errors``: why it is not known of a target partition how far groups have read the records of
+    the target's own clients there.
     """
 
     positions: dict[str, Positions]
-    unread: str = ""
+    errors: Mapping[TopicPartition, ReplicationError] = MappingProxyType({})
 
 
 class Sibling(Protocol):
@@ -76,7 +76,7 @@ class SharedPartitions:
         shared = {where for positions in mine.values() for where in positions}
         theirs, unknown = self._of_siblings(shared)
         shares = [e for e in translated if (e.answer.offset or 0) > unshared.get(e.target, 0)]
-        of_clients, unread = self._of_target_clients(shares)
+        of_clients, errors = self._of_target_clients(shares)
         theirs.append(by_group(of_clients))
         positions = {
             group: lowest(
@@ -90,40 +90,43 @@ class SharedPartitions:
             )
             for group, positions in mine.items()
         }
-        return DesiredPositions(positions, unread)
+        return DesiredPositions(positions, errors)
 
     def _of_target_clients(
         self, translated: Sequence[TranslatedPosition]
-    ) -> tuple[list[TranslatedPosition], str]:
+    ) -> tuple[list[TranslatedPosition], Mapping[TopicPartition, ReplicationError]]:
         """Return up to where the groups have read the records of the target's own clients.
 
-        And why that is not known now, if it is not.
+        And why that is not known of some partitions.
         """
         try:
-            answers, unread = self._answers_back(translated)
+            answers, errors = self._answers_back(translated)
         except ReplicationError as error:  # then they are unknown
-            answers, unread = {each.target: {} for each in translated}, str(error)
+            answers = {each.target: {} for each in translated}
+            errors = dict.fromkeys(answers, error)
         moved = [
             each._replace(answer=answers[each.target].get(each.position.offset, NOT_YET))
             for each in translated
             if each.target in answers
         ]
-        return moved, unread
+        return moved, errors
 
-    def _answers_back(self, translated: Sequence[TranslatedPosition]) -> tuple[Answers, str]:
+    def _answers_back(
+        self, translated: Sequence[TranslatedPosition]
+    ) -> tuple[Answers, Mapping[TopicPartition, ReplicationError]]:
         """Return where the offsets at the source stand on the target, by the opposite flow.
 
         And why partitions did not answer, if some did not.
         """
         if not translated or (opposite := self.opposite()) is None:
-            return {}, ""
+            return {}, {}
         anchors, offsets = opposite.look().anchors, dict[TopicPartition, set[int]]()
         for each in translated:
             if each.target in anchors and copy_of(anchors[each.target]) == each.source:
                 offsets.setdefault(each.target, set()).add(each.position.offset)
         found = opposite.translate(offsets, back=True) if offsets else {}
-        silent = (why for each, why in opposite.errors.items() if each in offsets)
-        return {each: found.get(each, {}) for each in offsets}, next(silent, "")
+        errors = {each: why for each, why in opposite.errors.items() if each in offsets}
+        return {each: found.get(each, {}) for each in offsets}, errors
 
     def _of_siblings(
         self, shared: set[TopicPartition]

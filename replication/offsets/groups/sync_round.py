@@ -17,6 +17,7 @@ from replication.offsets.groups.consumer_groups import (
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
+    from replication.errors import ReplicationError
     from replication.model import TopicPartition
     from replication.naming.selection import Judgement
     from replication.offsets.flow_offsets import Answers
@@ -34,7 +35,7 @@ class OffsetsOf(Protocol):
     """A flow's offsets; see adapters.offset_reader."""
 
     known: KnownPoints
-    errors: dict[TopicPartition, str]
+    errors: dict[TopicPartition, ReplicationError]
 
     def look(self) -> KnownPoints: ...
 
@@ -125,12 +126,18 @@ def untranslated(translated: Iterable[TranslatedPosition]) -> list[LeaveOffset]:
 
 
 def unknown_elsewhere(
-    translated: Iterable[TranslatedPosition], desired: Mapping[str, Positions]
+    translated: Iterable[TranslatedPosition],
+    desired: Mapping[str, Positions],
+    errors: Mapping[TopicPartition, ReplicationError],
 ) -> tuple[LeaveOffset, ...]:
-    """Return the offsets with a translation that are not ``desired``, in order."""
+    """Return the offsets with a translation that are not ``desired``, in order.
+
+    ``errors``: why it is not known of a target partition how far its other records were read.
+    """
     odd = (each for each in translated if each.answer.offset is not None)
     left = {(each.group, each.target) for each in odd if each.target not in desired[each.group]}
-    return tuple(LeaveOffset(*each, UNKNOWN_ELSEWHERE) for each in sorted(left))
+    why = {where: f"{UNKNOWN_ELSEWHERE}: {error}" for where, error in errors.items()}
+    return tuple(LeaveOffset(*e, why.get(e[1], UNKNOWN_ELSEWHERE)) for e in sorted(left))
 
 
 def by_group(

@@ -8,7 +8,7 @@ import pytest
 from support.fakes.memory_groups import Groups
 
 from orchestration.failback.deleted_topic import groups_on_target
-from replication.errors import ClusterUnavailable
+from replication.errors import ClusterUnavailable, ReplicationError
 from replication.model import TopicPartition
 from replication.offsets.groups.consumer_groups import UNSTABLE, Committed
 from replication.offsets.groups.shared_partitions import DesiredPositions
@@ -25,7 +25,7 @@ class Reader:
     """The flow's offsets: the copies stand 10 offsets further on."""
 
     def __init__(self) -> None:
-        self.errors: dict[TopicPartition, str] = {}
+        self.errors: dict[TopicPartition, ReplicationError] = {}
 
     def look(self):
         return None
@@ -36,8 +36,8 @@ class Reader:
 
 
 def a_work(**held):
-    sync = SimpleNamespace(source=Groups(**held), unread="")
-    sync.desired = lambda translated: DesiredPositions(by_group(translated), sync.unread)
+    sync = SimpleNamespace(source=Groups(**held), errors={})
+    sync.desired = lambda translated: DesiredPositions(by_group(translated), sync.errors)
     return SimpleNamespace(sync=sync, reader=Reader())
 
 
@@ -65,13 +65,13 @@ def test_while_a_coordinator_is_silent_nothing_is_noted():
 
 def test_while_the_copy_of_an_offset_is_not_known_nothing_is_noted():
     work = a_work(g={HERE: Committed(7)})
-    work.reader.errors = {HERE: "no leader"}
+    work.reader.errors = {HERE: ClusterUnavailable("no leader")}
     with pytest.raises(ClusterUnavailable, match="some groups were not read: no leader"):
         found(work)
 
 
 def test_while_it_is_not_known_what_a_group_has_read_of_other_clients_nothing_is_noted():
     work = a_work(g={HERE: Committed(7)})
-    work.sync.unread = "broker 1 gave no answer"
+    work.sync.errors = {HERE: ClusterUnavailable("broker 1 gave no answer")}
     with pytest.raises(ClusterUnavailable, match="some groups were not read: broker 1"):
         found(work)

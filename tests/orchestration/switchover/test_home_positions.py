@@ -9,6 +9,7 @@ from support.fakes.memory_groups import Groups
 from support.settings.configs import a_flow
 
 from orchestration.switchover.home_positions import HomePlan, HomePositions
+from replication.errors import ClusterUnavailable, ReplicationError
 from replication.model import TopicPartition
 from replication.offsets.groups.consumer_groups import (
     UNSTABLE,
@@ -28,7 +29,7 @@ class Reader:
     """The flow A->B, which has copied ``ORDERS`` to ``COPY``, 1000 offsets further on."""
 
     anchors: tuple[Anchor, ...] = (Anchor("A->B", *ORDERS, COPY.topic, 50, 1050),)
-    errors: dict[TopicPartition, str] = field(default_factory=dict)
+    errors: dict[TopicPartition, ReplicationError] = field(default_factory=dict)
 
     def look(self):
         known = KnownPoints("A->B")
@@ -81,7 +82,7 @@ def test_a_coordinator_that_does_not_answer_may_have_more_groups(silent):
 
 def test_where_a_partition_does_not_answer_the_offset_in_it_is_not_known_yet():
     at_home = home(g={COPY: Committed(1010)})
-    at_home.reader.errors = {ORDERS: "its leader gave no answer"}
+    at_home.reader.errors = {ORDERS: ClusterUnavailable("its leader gave no answer")}
     found = at_home.plan()
     assert found.unread == "its leader gave no answer"
     (left,) = found.actions

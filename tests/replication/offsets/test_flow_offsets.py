@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support.fakes.log_cluster import LogCluster, topic_id
 from support.records.copied_logs import OLDER, OURS, Copy, a_life
 
-from replication.errors import ClusterUnavailable
+from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import NO_PRODUCER_ID, Mode, PartitionState, TopicPartition
 from replication.offsets.flow_offsets import FlowOffsets
 from replication.offsets.known_points import KnownPoints
@@ -208,7 +208,9 @@ def test_a_broker_that_does_not_answer_blocks_its_own_partition_only():
     pair.source.broken[TopicPartition(TOPIC, 1)] = ClusterUnavailable("broker 4 does not answer")
     found = pair.answers({TopicPartition(TOPIC, each): [1] for each in range(3)})
     assert found == {HERE: {1: Answer(2)}, TopicPartition(TOPIC, 2): {1: Answer(2)}}
-    assert pair.offsets.errors == {TopicPartition(TOPIC, 1): "broker 4 does not answer"}
+    assert repr(pair.offsets.errors) == repr(
+        {TopicPartition(TOPIC, 1): ClusterUnavailable("broker 4 does not answer")}
+    )
 
 
 def test_a_fault_of_our_own_is_no_partition_without_an_answer():
@@ -223,7 +225,8 @@ def test_a_topic_that_may_not_be_described_is_named_and_no_answer_is_guessed(sid
     pair = Pair(copied(3))
     getattr(pair, side).hidden.add(topic)
     assert pair.answers({HERE: [1]}) == {}
-    assert pair.offsets.errors == {HERE: f"not authorized to describe topic {topic}"}
+    denied = ClusterRejected(f"not authorized to describe topic {topic}")
+    assert repr(pair.offsets.errors) == repr({HERE: denied})
 
 
 @pytest.mark.parametrize(("side", "topic"), [("source", TOPIC), ("target", COPIED)])
@@ -423,7 +426,8 @@ def test_a_truncated_partition_whose_leader_is_unknown_has_an_error():
     pair = Pair(copy)
     pair.source.leaderless.add(HERE)
     assert pair.answers({HERE: [1]}) == {}
-    assert pair.offsets.errors == {HERE: "reading orders-0: it has no leader"}
+    leaderless = ClusterUnavailable("reading orders-0: it has no leader")
+    assert repr(pair.offsets.errors) == repr({HERE: leaderless})
 
 
 def test_copies_behind_the_last_anchor_count_only_if_asked():

@@ -26,7 +26,8 @@ from replication.settings.naming_settings import Selection
 from replication.state import Anchor, GroupPositions
 
 ORDERS, COPY = TopicPartition("orders", 0), TopicPartition("A.orders", 0)
-LATER = TopicPartition("orders", 1)
+LATER, LATER_COPY = TopicPartition("orders", 1), TopicPartition("A.orders", 1)
+NO_LEADER = ClusterUnavailable("no leader")
 CLIENTS = FlowClients(source_consumer={}, source_admin={}, target_producer={}, target_admin={})
 FLOW = Flow(source="A", target="B", clients=CLIENTS)
 
@@ -293,7 +294,7 @@ def test_bl_079_a_silent_coordinator_is_reported_and_other_groups_go_on():
 
 def test_bl_079_a_partition_whose_leader_is_away_is_reported_and_others_go_on():
     offsets = Offsets(50)
-    offsets.translate = lambda _, **__: offsets.errors.update({ORDERS: "no leader"}) or {}
+    offsets.translate = lambda _, **__: offsets.errors.update({ORDERS: NO_LEADER}) or {}
     sync = a_sync(offsets, Groups(g=at(10)))
     with pytest.raises(ClusterUnavailable, match="some groups were not read: no leader"):
         sync.sync()
@@ -350,7 +351,7 @@ def test_while_a_part_of_another_source_is_silent_nothing_is_committed(silence):
     if silence == "unavailable":
         other.source.unavailable = {3: "silent"}
     else:
-        other.offsets.errors[ORDERS] = "no leader"
+        other.offsets.errors[ORDERS] = NO_LEADER
     sync.sync()
     assert sync.target.held == {}
 
@@ -409,7 +410,7 @@ def test_answers_of_a_topic_that_was_recreated_are_not_kept():
     offsets = Offsets(50)
     sync = a_sync(offsets, Groups(g=at(10)))
     sync.plan()
-    offsets.errors[ORDERS] = "orders is not the topic that was copied"
+    offsets.errors[ORDERS] = ClusterRejected("orders is not the topic that was copied")
     offsets.translate = lambda _, **__: {}
     assert sync.plan().commits == ()
 
@@ -529,7 +530,7 @@ def test_while_the_flow_back_is_silent_the_round_says_so_and_groups_stay_active(
     if silence == "look":
         opposite.look = fail
     else:
-        opposite.errors[COPY] = "broker 2 gave no answer"
+        opposite.errors[COPY] = ClusterUnavailable("broker 2 gave no answer")
         opposite.translate = lambda _, **__: {}
     with pytest.raises(ClusterUnavailable, match="not read: broker 2 gave no answer"):
         sync.sync()
@@ -538,6 +539,26 @@ def test_while_the_flow_back_is_silent_the_round_says_so_and_groups_stay_active(
     opposite.errors.clear()
     assert sync.sync() == "1 groups, 1 updated"
     assert sync.target.held == {"g": at(1004, where=COPY)}
+
+
+def test_a_group_whose_place_the_flow_back_may_not_be_asked_is_named_and_holds_up_no_other():
+    """No later round changes that: the round does not fail, and others that stand still rest."""
+    opposite = Opposite(0)
+    sync = a_sync(
+        Offsets(50), Groups(g=at(10), h={LATER: Committed(10)}), opposite=lambda: opposite
+    )
+    sync.offsets.known.learn([Anchor("A->B", *LATER, COPY.topic, 50, 1050)])
+    opposite.errors[COPY] = ClusterRejected("not authorized to describe topic A.orders")
+    opposite.translate = lambda _, **__: {}
+    why = f"{ELSEWHERE}: not authorized to describe topic A.orders"
+    found = sync.plan()
+    assert (found.unread, found.unknown) == ("", (LeaveOffset("g", COPY, why),))
+    said = f"1 waiting, g in A.orders-0 because {why}"
+    assert sync.sync() == f"2 groups, 1 updated; {said}"
+    assert sync.target.held == {"h": {LATER_COPY: Committed(1010)}}
+    sync.target.held["h"] = {LATER_COPY: Committed(3)}  # somebody has taken it back there
+    assert sync.sync() == f"2 groups, 0 updated; {said}"
+    assert sync.target.held == {"h": {LATER_COPY: Committed(3)}}
 
 
 def test_a_flow_back_that_is_gone_says_nothing_of_groups_before_the_first_record_of_others():
