@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from replication.errors import ClusterUnavailable
+from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import OffsetRange, PartitionState, TopicPartition
 from replication.offsets.groups.consumer_groups import stop_first
 from replication.offsets.groups.sync_round import TranslatedPosition
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from orchestration.recovery.flow_operation import FlowOperation
+    from replication.errors import ReplicationError
     from replication.offsets.groups.consumer_groups import Committed
     from replication.state import DivergedTail, ProvenPosition
 
@@ -53,13 +54,14 @@ def groups_on_target(
     """Return where all groups of the source that read ``topics`` continue on the target.
 
     A group within the tail continues behind what was copied. One whose place cannot be known is
-    left out. Raises ClusterUnavailable where one is not known now: its offset goes with the topic.
+    left out. Raises ClusterUnavailable where one is not known now: its offset goes with the topic;
+    ClusterRejected where time does not help.
     """
     sync, _ = work.sync, work.reader.look()
     ends = {TopicPartition(each.topic, each.partition): each.target for each in positions}
     firsts = {TopicPartition(each.topic, each.partition): each.first for each in tails}
     its_groups = sync.source.positions(sync.source.listed().values())
-    _require_read(sync.source.unavailable.values())
+    _require_read(map(ClusterUnavailable, sync.source.unavailable.values()))
     held = [
         (name, where, position)
         for name, its in its_groups.items()
@@ -71,7 +73,7 @@ def groups_on_target(
         if position.offset < firsts[where]:
             asked[where].add(position.offset)
     answers = work.reader.translate(asked) if asked else {}
-    _require_read(map(str, work.reader.errors.values()))
+    _require_read(work.reader.errors.values())
     translated = [
         TranslatedPosition(
             name,
@@ -85,7 +87,7 @@ def groups_on_target(
         for name, where, position in held
     ]
     desired, errors_back = sync.desired(translated)
-    _require_read(map(str, errors_back.values()))
+    _require_read(errors_back.values())
     return {
         name: {where: each.offset for where, each in its.items()} for name, its in desired.items()
     }
@@ -98,6 +100,7 @@ def _is_held(group: str, where: TopicPartition, position: Committed) -> bool:
     return position.offset >= 0
 
 
-def _require_read(failures: Iterable[str]) -> None:
-    for why in failures:
-        raise ClusterUnavailable(f"some groups were not read: {why}")
+def _require_read(errors: Iterable[ReplicationError]) -> None:
+    for error in errors:
+        kind = ClusterUnavailable if error.retriable else ClusterRejected
+        raise kind(f"some groups were not read: {error}")

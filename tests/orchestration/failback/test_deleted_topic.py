@@ -8,7 +8,7 @@ import pytest
 from support.fakes.memory_groups import Groups
 
 from orchestration.failback.deleted_topic import groups_on_target
-from replication.errors import ClusterUnavailable, ReplicationError
+from replication.errors import ClusterRejected, ClusterUnavailable, ReplicationError
 from replication.model import TopicPartition
 from replication.offsets.groups.consumer_groups import UNSTABLE, Committed
 from replication.offsets.groups.shared_partitions import DesiredPositions
@@ -67,6 +67,14 @@ def test_while_the_copy_of_an_offset_is_not_known_nothing_is_noted():
     work = a_work(g={HERE: Committed(7)})
     work.reader.errors = {HERE: ClusterUnavailable("no leader")}
     with pytest.raises(ClusterUnavailable, match="some groups were not read: no leader"):
+        found(work)
+
+
+@pytest.mark.parametrize("of", ["reader", "sync"], ids=["the flow", "the flow back"])
+def test_where_time_does_not_help_it_is_not_tried_again(of):
+    work = a_work(g={HERE: Committed(7)})
+    getattr(work, of).errors = {HERE: ClusterRejected("not authorized to describe topic t")}
+    with pytest.raises(ClusterRejected, match="some groups were not read: not authorized"):
         found(work)
 
 
