@@ -147,13 +147,7 @@ class StateStore:
 
         Raises ClusterUnavailable where it has no leader: what it holds is not known then.
         """
-        if not self.exists(topic):
-            return {}
-        tail = StateTail(self._client, self._admin, topic, verify=self._read_verify)
-        try:
-            return {each.key(): each for each in tail.catch_up()}
-        finally:
-            tail.close()
+        return self._newest(topic) if self.exists(topic) else {}
 
     def exists(self, topic: str) -> bool:
         """Say whether there is such a topic.
@@ -175,11 +169,12 @@ class StateStore:
 
     def read_all(self, topics: Collection[str]) -> tuple[Stored, ...]:
         """Return the newest record of every key of several topics that exist, by one client."""
-        if not topics:
-            return ()
+        return tuple(self._newest(*topics).values()) if topics else ()
+
+    def _newest(self, *topics: str) -> dict[bytes, Stored]:
         tail = StateTail(self._client, self._admin, *topics, verify=self._read_verify)
         try:
-            return tuple({each.key(): each for each in tail.catch_up()}.values())
+            return {each.key(): each for each in tail.catch_up()}
         finally:
             tail.close()
 
