@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from support.records.kafka_records import consume_all
+from support.records.kafka_records import Reader, consume_all
 from typer.testing import CliRunner
 
 from orchestration.cli.local.dev import app
@@ -18,7 +18,6 @@ from orchestration.demo.event_producer import Load, create_topics, write
 from orchestration.demo.shop_events import KINDS
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.config.load import load_config
-from replication.model import TopicPartition
 
 pytestmark = pytest.mark.integration
 
@@ -77,9 +76,10 @@ def test_traffic_flows_until_it_is_stopped_and_loses_nothing(target_cluster):
         stdout=subprocess.PIPE,
         text=True,
     )
+    topics = [Reader(servers, topic) for topic in KINDS]
     try:
         deadline = time.monotonic() + 60
-        while written(servers) < 100:
+        while sum(each.offsets() for each in topics) < 100:
             assert time.monotonic() < deadline, "no traffic within 60 s"
             time.sleep(0.2)
     finally:
@@ -90,16 +90,3 @@ def test_traffic_flows_until_it_is_stopped_and_loses_nothing(target_cluster):
     arrived = {topic: consume_all(servers, topic) for topic in KINDS}
     assert sum(map(len, arrived.values())) == sent >= 100
     assert all({r.partition for r in records} <= {0, 1, 2, 3} for records in arrived.values())
-
-
-def written(servers: str) -> int:
-    """Return how many records the traffic's topics have."""
-    admin = KafkaAdmin({"bootstrap.servers": servers})
-    topics = admin.topics()
-    partitions = [
-        TopicPartition(topic, number)
-        for topic in KINDS
-        if topic in topics
-        for number in range(topics[topic].partitions)
-    ]
-    return sum(admin.end_offsets(partitions).values())
