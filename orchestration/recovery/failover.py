@@ -95,8 +95,9 @@ class Failover(FlowOperation):
         by_partition = {TopicPartition(each.topic, each.partition): each for each in positions}
         stored = selected_groups(known.groups.values(), self.flow.selection)
         found = tuple(group_positions(stored, known, by_partition))
-        groups = on_target(found, self.reader.target_logs({each.target for each in found}))
-        actions = group_actions(groups, self.sync, self._unshared({e.target for e in found}))
+        copies = {each.target for each in found if each.offset is not None}
+        groups = on_target(found, self.reader.target_logs(copies))
+        actions = group_actions(groups, self.sync, self._unshared(copies))
         if look is not None:
             point = replace(look, groups=stored).recovery_point(look.lag())
         else:

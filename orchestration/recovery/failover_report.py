@@ -100,12 +100,15 @@ def _missing_line(each: MissingRecords) -> str:
 def _group_lines(name: str, positions: Sequence[GroupPosition], unread: int) -> Iterator[str]:
     mine = [each for each in positions if each.group == name]
     again = sum(each.again for each in mine)
-    if all(each.offset is None for each in mine):
+    unset = sum(each.offset is None for each in mine)
+    if unset == len(mine):
         where = "none of them can be set"
     elif again:
         where = f"{again} records may be read again"
     else:
         where = "at the record after its last commit"
+    if 0 < unset < len(mine):
+        where += f", but {unset} of them cannot be set"
     at = format_moment(mine[0].at_ms)
     yield (
         f"group {name}: {counted(len(mine), 'offset')}, last changed at {at} UTC, "

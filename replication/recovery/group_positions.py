@@ -52,16 +52,32 @@ def group_positions(
     known: KnownPoints,
     proven: Mapping[TopicPartition, ProvenPosition],
 ) -> Iterator[GroupPosition]:
-    """Yield the positions of groups in copied partitions, by group and partition."""
+    """Yield the positions of groups, by group and partition.
+
+    Also those in partitions without a proven position: their offsets are not set.
+    """
+    names = {each.topic: each.target_topic for each in known.anchors.values() if each.target_topic}
     for group in sorted(groups, key=lambda each: each.group):
         for topic, partition, offset in sorted(group.positions):
             where = TopicPartition(topic, partition)
             anchor, end = known.anchors.get(where), proven.get(where)
-            if anchor is None or end is None:
-                continue
-            target = TopicPartition(anchor.target_topic, partition)
-            found = target_offset(offset, tuple(known.points[where].values()), anchor, end)
+            target = TopicPartition(names.get(topic, topic), partition)
+            found = (
+                (None, 0, _unplaced(anchor))
+                if anchor is None or end is None
+                else target_offset(offset, tuple(known.points[where].values()), anchor, end)
+            )
             yield GroupPosition(group.group, where, offset, target, *found, at_ms=group.at_ms)
+
+
+def _unplaced(anchor: Anchor | None) -> str:
+    """Return why an offset in a partition without a proven position is not set; what to do."""
+    state = "nothing of it is copied" if anchor is None else f"it is {anchor.state}"
+    reason = f", {anchor.reason}" if anchor is not None and anchor.reason else ""
+    return (
+        f"is in a partition that has no position on the target ({state}{reason}): consumers begin "
+        "there by auto.offset.reset unless kafka-consumer-groups --reset-offsets sets an offset"
+    )
 
 
 def target_offset(

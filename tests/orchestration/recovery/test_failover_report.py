@@ -67,3 +67,6 @@ def test_a_group_none_of_whose_offsets_can_be_set_is_not_said_to_continue_anywhe
     )
     assert "none of them can be set; of the records" in lines(LEFT)[-1]
     assert "7 records may be read again" in lines(LEFT, replace(SET, again=7))[-1]
+    some = lines(SET, replace(LEFT, source=TopicPartition("t", 1)))[-1]
+    assert "2 offsets, last changed at 1970-01-01 00:01:01 UTC, at the record after its" in some
+    assert "last commit, but 1 of them cannot be set; of the records" in some

@@ -12,7 +12,7 @@ from replication.model import Mode, TopicPartition
 from replication.offsets.known_points import KnownPoints
 from replication.offsets.offset_map import POINTS_LOST
 from replication.offsets.offset_points import OffsetPoints
-from replication.recovery.group_positions import group_positions, target_offset
+from replication.recovery.group_positions import GroupPosition, group_positions, target_offset
 from replication.state import Anchor, GroupPositions, OffsetPoint, ProvenPosition
 
 FIRST = Anchor("A->B", "t", 0, "t", 0, 0, mode=Mode.APPEND, isolation="read_committed", clean=True)
@@ -134,11 +134,41 @@ def test_offsets_before_the_oldest_point_have_no_answer_where_older_points_are_g
     assert target_offset(first, points, anchor, end)[0] is not None
 
 
-def test_positions_of_topics_that_are_not_copied_are_left_out():
+def test_positions_in_partitions_without_a_proven_position_are_named():
+    """Silence would let their consumers skip or repeat records without a word."""
     logs, anchor = straight(100)
+    waits = replace(
+        FIRST, partition=1, source=None, target=None, state="WAITING", reason="no leader"
+    )
+    known = KnownPoints("A->B")
+    known.learn([anchor, *logs.points.values(), waits])
+    positions = (("other", 0, 5), ("t", 0, 7), ("t", 1, 7), ("t", 2, 0))
+    here = TopicPartition("t", 0)
+    other, found, waiting, fresh = group_positions(
+        [GroupPositions("A->B", "g", positions, 9)], known, {here: ProvenPosition.behind(anchor)}
+    )
+    assert (found.source, found.offset, found.again) == (here, 7, 0)
+    why = "is in a partition that has no position on the target"
+    advice = (
+        "consumers begin there by auto.offset.reset unless kafka-consumer-groups --reset-offsets "
+        "sets an offset"
+    )
+    nothing = f"{why} (nothing of it is copied): {advice}"
+    waiting_at, fresh_at, other_at = (
+        TopicPartition(*each) for each in (("t", 1), ("t", 2), ("other", 0))
+    )
+    assert waiting == GroupPosition(
+        "g", waiting_at, 7, waiting_at, None, 0, f"{why} (it is WAITING, no leader): {advice}", 9
+    )
+    assert fresh == GroupPosition("g", fresh_at, 0, fresh_at, None, 0, nothing, 9)
+    assert other == GroupPosition("g", other_at, 5, other_at, None, 0, nothing, 9)
+
+
+def test_a_position_in_a_partition_that_is_not_copied_is_named_by_the_name_of_its_copies():
+    logs, anchor = straight(100)
+    anchor = replace(anchor, target_topic="A.t")
     known = KnownPoints("A->B")
     known.learn([anchor, *logs.points.values()])
-    group = GroupPositions("A->B", "g", (("other", 0, 5), ("t", 0, 7), ("t", 1, 7)))
-    here = TopicPartition("t", 0)
-    (found,) = group_positions([group], known, {here: ProvenPosition.behind(anchor)})
-    assert (found.source, found.offset, found.again) == (here, 7, 0)
+    group = GroupPositions("A->B", "g", (("t", 1, 7),))
+    (found,) = group_positions([group], known, {})
+    assert found.target == TopicPartition("A.t", 1)
