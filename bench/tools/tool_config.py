@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from replication.adapters.local.broker_config import LOG4J2, as_properties
 from replication.adapters.local.java import java
-from replication.adapters.local.kafka_jars import DEFAULT_VERSION, kafka_jars
+from replication.adapters.local.kafka_jars import DEFAULT_VERSION, class_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -110,11 +110,11 @@ def command(tool: Tool, place: Path, source: str, target: str) -> list[str]:
 def _mm2(file: Path) -> list[str]:
     logging = file.with_name("log4j2.properties")
     logging.write_text(LOG4J2)
-    jars = kafka_jars(DEFAULT_VERSION, MM2_MODULES)
+    jars = class_path(DEFAULT_VERSION, MM2_MODULES)
     return [
         str(java()),
         *(*_MM2_HEAP, f"-Dlog4j2.configurationFile={logging}"),
-        *("-cp", f"{jars}/*", "org.apache.kafka.connect.mirror.MirrorMaker", str(file)),
+        *("-cp", jars, "org.apache.kafka.connect.mirror.MirrorMaker", str(file)),
     ]
 
 

@@ -14,19 +14,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 HOST = "127.0.0.1"
-# Both logging systems write to standard output, which is the broker's log file.
+# To standard output, which is the log file. A broker tries twenty times a second to reach one that
+# is down, and would write each time that it cannot.
 LOG4J2 = """status=ERROR
 rootLogger.level=WARN
 rootLogger.appenderRef.out.ref=OUT
+logger.network.name=org.apache.kafka.clients.NetworkClient
+logger.network.level=ERROR
 appender.out.type=Console
 appender.out.name=OUT
 appender.out.layout.type=PatternLayout
 appender.out.layout.pattern=%d %p %c %m%n
-"""
-LOG4J1 = """log4j.rootLogger=WARN, OUT
-log4j.appender.OUT=org.apache.log4j.ConsoleAppender
-log4j.appender.OUT.layout=org.apache.log4j.PatternLayout
-log4j.appender.OUT.layout.ConversionPattern=%d %p %c %m%n
 """
 
 

@@ -73,12 +73,6 @@ def run_format_tool(directory: Path, version: str) -> Path:
     return data / _FEATURES
 
 
-def config_problem(file: Path, cluster_id: str, version: str) -> str:
-    """Return what Kafka finds wrong in a server.properties whose storage is formatted, or ""."""
-    done = _format_tool(file, cluster_id, version, "--ignore-formatted")
-    return _output(done) if done.returncode != 0 else ""
-
-
 def _format_tool(
     file: Path, cluster_id: str, version: str, *options: str
 ) -> subprocess.CompletedProcess[str]:

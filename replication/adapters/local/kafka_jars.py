@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 DEFAULT_VERSION = "4.3.1"
 _SETTINGS_VARIABLE = "ISTHMUS_IVY_SETTINGS"  # an ivysettings.xml, where a mirror must be used
 _LIMIT_S = 600.0
+# What writes a JVM's log: Kafka's own modules name an interface for it and no implementation.
+_LOGGING = ("slf4j-api", "log4j-slf4j2-impl", "log4j-core", "log4j-api")
 _CHATTER = re.compile("evicted|resolving dependencies")
 _MODULE = """<ivy-module version="2.0">
   <info organisation="isthmus" module="kafka"/>
@@ -63,6 +65,20 @@ def kafka_jars(version: str = DEFAULT_VERSION, extra: Sequence[str] = ()) -> Pat
             "free space there or set XDG_CACHE_HOME to another directory"
         ) from error
     return place
+
+
+def class_path(version: str = DEFAULT_VERSION, extra: Sequence[str] = ()) -> str:
+    """Return the class path of one of Kafka's programs, which writes its log by Log4j 2.
+
+    PySpark brings Log4j; it stands first, as an slf4j of Kafka's own is older than its binding.
+    Raises EnvironmentProblem as ``kafka_jars``.
+    """
+    return os.pathsep.join([*map(str, logging_jars()), f"{kafka_jars(version, extra)}/*"])
+
+
+def logging_jars() -> list[Path]:
+    """Return PySpark's jars of Log4j 2. Raises EnvironmentProblem."""
+    return [_pyspark_jar(name) for name in _LOGGING]
 
 
 def cache() -> Path:
@@ -116,7 +132,7 @@ def _command(module: Path, jars: Path, ivy_cache: Path) -> list[str]:
     return [
         str(java()),
         "-jar",
-        str(_ivy_jar()),
+        str(_pyspark_jar("ivy")),
         *(("-settings", settings) if settings else ()),
         *("-ivy", str(module), "-confs", "default", "-cache", str(ivy_cache)),
         # Kafka 3.x: scala-logging is an OSGi bundle, without it the broker does not start.
@@ -151,10 +167,10 @@ def _complaint(output: str) -> str:
     return ", ".join(list(words)[:3]) or output.strip()[-200:]
 
 
-def _ivy_jar() -> Path:
-    jars = sorted(pyspark_home().glob("jars/ivy-*.jar"))
+def _pyspark_jar(name: str) -> Path:
+    jars = sorted(pyspark_home().glob(f"jars/{name}-[0-9]*.jar"))
     if not jars:
         raise EnvironmentProblem(
-            "PySpark's Ivy jar is missing: install the project's locked dependencies again"
+            f"PySpark's jar {name} is missing: install the project's locked dependencies again"
         )
     return jars[-1]

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, ClassVar, Self
 from replication.adapters.local import processes
 from replication.adapters.local.broker_config import (
     HOST,
-    LOG4J1,
     LOG4J2,
     Node,
     as_properties,
@@ -27,11 +26,16 @@ from replication.adapters.local.broker_config import (
     new_cluster_id,
     server_properties,
 )
-from replication.adapters.local.broker_storage import config_problem, format_storage, is_formatted
+from replication.adapters.local.broker_storage import format_storage, is_formatted
 from replication.adapters.local.class_archive import archive_path
 from replication.adapters.local.files import make_private, write_whole
 from replication.adapters.local.java import java
-from replication.adapters.local.kafka_jars import DEFAULT_VERSION, kafka_jars
+from replication.adapters.local.kafka_jars import (
+    DEFAULT_VERSION,
+    class_path,
+    kafka_jars,
+    logging_jars,
+)
 from replication.adapters.local.local_network import brokers_seen, free_ports, require_free
 from replication.errors import EnvironmentProblem
 
@@ -172,7 +176,6 @@ class LocalCluster:
         values = server_properties(node, self._nodes, place / "data", self._overrides(node))
         (place / "server.properties").write_text(as_properties(values))
         (place / "log4j2.properties").write_text(LOG4J2)
-        (place / "log4j.properties").write_text(LOG4J1)
         format_storage(place / "data", node.id, self._id, self.version)
 
     def _overrides(self, node: Node) -> Mapping[str, str]:
@@ -198,9 +201,8 @@ class LocalCluster:
             *jvm_options(self.heap, quick=self.quick, archive=broker_archive(self.version)),
             f"-Djava.io.tmpdir={place}",  # codecs unpack their libraries there
             f"-Dlog4j2.configurationFile={place}/log4j2.properties",
-            f"-Dlog4j.configuration=file:{place}/log4j.properties",
             *(f"-D{key}={value}" for key, value in self._system_properties().items()),
-            *("-cp", f"{kafka_jars(self.version)}/*"),
+            *("-cp", class_path(self.version)),
             *("kafka.Kafka", str(place / "server.properties")),
         ]
 
@@ -211,16 +213,11 @@ class LocalCluster:
         expected = {node.id for node in waiting}
         while waiting:
             if dead := [node for node in self._nodes if node.id in expected - {*self.running()}]:
-                raise self._did_not_start(dead[0], self._why_ended(dead[0]))
+                raise self._did_not_start(dead[0], "its process ended")
             if time.monotonic() > deadline:
                 raise self._did_not_start(waiting[0], f"no answer within {_READY_S:.0f} s")
             waiting = [node for node in waiting if not expected <= self._seen_by(node)]
             time.sleep(0.1 if waiting else 0)
-
-    def _why_ended(self, node: Node) -> str:
-        """Return what ended a broker: what is wrong in its configuration is not in its log."""
-        problem = config_problem(self._place(node.id) / "server.properties", self._id, self.version)
-        return f"its process ended: {problem}" if problem else "its process ended"
 
     def _did_not_start(self, node: Node, why: str) -> EnvironmentProblem:
         for broker in self.running():
@@ -259,4 +256,5 @@ class LocalCluster:
 
 def broker_archive(version: str) -> Path | None:
     """Return where the classes of a broker are that are ready to be used; None: nowhere."""
-    return archive_path(f"kafka-{version}", sorted(kafka_jars(version).glob("*.jar")))
+    jars = [*logging_jars(), *sorted(kafka_jars(version).glob("*.jar"))]
+    return archive_path(f"kafka-{version}", jars)

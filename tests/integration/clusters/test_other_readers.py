@@ -14,7 +14,7 @@ from support.records import kafka_records
 
 from replication.adapters.local.broker_config import LOG4J2
 from replication.adapters.local.java import java
-from replication.adapters.local.kafka_jars import DEFAULT_VERSION, kafka_jars
+from replication.adapters.local.kafka_jars import DEFAULT_VERSION, class_path
 from replication.state import Anchor, anchors_topic
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def run(place: Path, program: str, *arguments: str) -> str:
             str(java()),
             *("-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"),
             f"-Dlog4j2.configurationFile={logging}",
-            *("-cp", f"{kafka_jars(DEFAULT_VERSION, ['kafka-tools'])}/*", program, *arguments),
+            *("-cp", class_path(DEFAULT_VERSION, ["kafka-tools"]), program, *arguments),
         ],
         capture_output=True,
         text=True,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from replication.adapters.local.broker_config import LOG4J2, as_properties
 from replication.adapters.local.java import java
-from replication.adapters.local.kafka_jars import DEFAULT_VERSION, kafka_jars
+from replication.adapters.local.kafka_jars import DEFAULT_VERSION, class_path, kafka_jars
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -36,12 +36,12 @@ def start_mirrormaker(config: Path) -> subprocess.Popen[bytes]:
     """Start it with a file that Isthmus reads as well; its log lies beside."""
     logging = config.with_name("log4j2.properties")
     logging.write_text(LOG4J2)
-    jars = kafka_jars(DEFAULT_VERSION, ("connect-mirror", "connect-runtime"))
+    jars = class_path(DEFAULT_VERSION, ("connect-mirror", "connect-runtime"))
     command = [
         str(java()),
         *("-Xmx512m", *_QUICK),
         f"-Dlog4j2.configurationFile={logging}",
-        *("-cp", f"{jars}/*", "org.apache.kafka.connect.mirror.MirrorMaker", str(config)),
+        *("-cp", jars, "org.apache.kafka.connect.mirror.MirrorMaker", str(config)),
     ]
     with config.with_name("mirrormaker.log").open("ab") as log:
         return subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
@@ -117,8 +117,8 @@ def start_checkpoint_connector(
     files = [folder / "worker.properties", folder / "connector.properties"]
     for file, settings in zip(files, (worker, connector), strict=True):
         file.write_text(as_properties(settings))
-    jars = kafka_jars(DEFAULT_VERSION, ("connect-mirror", "connect-runtime"))
+    jars = class_path(DEFAULT_VERSION, ("connect-mirror", "connect-runtime"))
     main = "org.apache.kafka.connect.cli.ConnectStandalone"
-    command = [str(java()), "-Xmx512m", *_QUICK, "-cp", f"{jars}/*", main, *map(str, files)]
+    command = [str(java()), "-Xmx512m", *_QUICK, "-cp", jars, main, *map(str, files)]
     with (folder / "connect.log").open("wb") as log:
         return subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
-
-import pyspark
 
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.local.local_kafka import LocalCluster
@@ -16,13 +13,13 @@ from replication.client.acl_values import Acl, Resource
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from replication.adapters.local.broker_config import Node
 
 LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 USERS = ("mirror", "driver")
 PASSWORD = "hush-of-kafka-5b1e"  # noqa: S105 -- found nowhere else: tests look for it
-_LOGGING = ("slf4j-api", "log4j-slf4j2-impl")  # PySpark brings them
 _DENIALS = """
 logger.denied.name=kafka.authorizer.logger
 logger.denied.level=INFO
@@ -33,7 +30,7 @@ _DENIAL = re.compile(
 
 
 class TellingCluster(LocalCluster):
-    """A cluster that writes into its log what it refuses; a broker's own jars write no log."""
+    """A cluster that writes into its log what it refuses."""
 
     tells = _DENIALS
 
@@ -41,14 +38,6 @@ class TellingCluster(LocalCluster):
         super()._prepare(node)
         with (self._place(node.id) / "log4j2.properties").open("a") as file:
             file.write(self.tells)
-
-    def _command(self, node: Node, *program: str) -> list[str]:
-        jars = Path(pyspark.__file__).parent / "jars"
-        first = [str(each) for name in _LOGGING for each in jars.glob(f"{name}-*.jar")]
-        command = super()._command(node, *program)
-        at = command.index("-cp") + 1
-        command[at] = ":".join((*first, command[at]))
-        return command
 
 
 class Guarded:
