@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from replication.naming.selection import TopicSelector
 from replication.offsets.groups.group_sync import GroupSync
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from replication.client.cluster_ids import FlowClusters
     from replication.settings.config import Config
@@ -49,20 +49,8 @@ class GroupSyncs:
         """
         with self._lock:
             if flow.name not in self._made:
-                known = set(self._made)
-                reader = OffsetReader(flow, self.clusters.get(flow.name) or stored_clusters(flow))
-                ours, theirs = reader.groups(target=False), reader.groups(target=True)
-                topics = TopicSelector.for_flow(flow, self.config.clusters)
-                sync = GroupSync(flow, topics, reader, ours, theirs)
-                sync.warn = partial(self._warn, flow.name)
-                sync.remember = reader.remember
-                self._made[flow.name] = reader, sync
-                try:
-                    sync.siblings = tuple(map(self.of, self._beside(flow)))
-                except BaseException:
-                    self._forget(self._made.keys() - known)
-                    raise
-                sync.opposite = partial(self._opposite, flow)
+                together = [flow, *self._beside(flow)]
+                self._made |= self._opened([e for e in together if e.name not in self._made])
             return self._made[flow.name][1]
 
     def reader(self, flow: Flow) -> OffsetReader:
@@ -72,12 +60,37 @@ class GroupSyncs:
 
     def close(self) -> None:
         """Close all connections."""
-        self._forget(set(self._made))
-
-    def _forget(self, flows: Iterable[str]) -> None:
-        for each in flows:
-            reader, _ = self._made.pop(each)
+        while self._made:
+            _, (reader, _) = self._made.popitem()
             reader.close()
+
+    def _opened(self, flows: Sequence[Flow]) -> dict[str, tuple[OffsetReader, GroupSync]]:
+        """Return reader and sync of each of ``flows``; all of them, or none stays open."""
+        with ExitStack() as opened:
+            made = {}
+            for each in flows:
+                known = self.clusters.get(each.name) or stored_clusters(each)
+                reader = OffsetReader(each, known)
+                opened.callback(reader.close)
+                made[each.name] = reader, self._sync(each, reader)
+            opened.pop_all()
+            return made
+
+    def _sync(self, flow: Flow, reader: OffsetReader) -> GroupSync:
+        return GroupSync(
+            flow,
+            TopicSelector.for_flow(flow, self.config.clusters),
+            reader,
+            reader.groups(target=False),
+            reader.groups(target=True),
+            siblings=partial(self._siblings, flow),
+            opposite=partial(self._opposite, flow),
+            warn=partial(self._warn, flow.name),
+            remember=reader.remember,
+        )
+
+    def _siblings(self, flow: Flow) -> tuple[GroupSync, ...]:
+        return tuple(self._made[each.name][1] for each in self._beside(flow))
 
     def _beside(self, flow: Flow) -> Iterator[Flow]:
         for each in self.config.flows_into(flow.target):

@@ -47,9 +47,12 @@ _SHOWN = 5  # of the offsets that are not translated, in one warning
 
 @dataclass(slots=True)
 class GroupSync:
-    """The groups of one flow. ``siblings`` are flows that may feed the same target topics.
+    """The groups of one flow.
 
-    Where they or the target's own clients have written, see SharedPartitions.
+    ``siblings`` returns the syncs of flows that may feed the same target topics: each of them knows
+    the others, so they are asked for. ``opposite`` returns the offsets of the flow back between the
+    same topics; None: there is none. Where these or the target's own clients have written, see
+    SharedPartitions.
 
     ``warn`` gets a sentence about offsets that are not translated, once for each of them.
     ``remember`` stores offsets of groups at the source that differ from the last round's.
@@ -60,8 +63,7 @@ class GroupSync:
     offsets: OffsetsOf
     source: GroupsOf
     target: GroupsOf
-    siblings: Sequence[GroupSync] = ()
-    # Of the flow back between the same topics; None: there is none.
+    siblings: Callable[[], Sequence[GroupSync]] = tuple
     opposite: Callable[[], OffsetsOf | None] = lambda: None
     wait: Callable[[float], None] = time.sleep
     warn: Callable[[str], None] = lambda _: None
@@ -83,7 +85,7 @@ class GroupSync:
         to the same partitions.
         """
         positions, now = self._selected(), time.monotonic()
-        about = positions if self.siblings else self._idle.active(positions, now)
+        about = positions if self.siblings() else self._idle.active(positions, now)
         found = self._round(about)
         refused = self.target.commit(found.commits)
         self._idle.note(about, found, refused)
@@ -139,7 +141,7 @@ class GroupSync:
 
     def _round(self, positions: Mapping[str, Positions]) -> SyncRound:
         translated = self._translation.of(positions)
-        if self.siblings:
+        if self.siblings():
             self._remember(translated)
         desired, errors_back = self.desired(translated)
         actions = self.towards(desired, rewind=False) if any(desired.values()) else ()
@@ -205,7 +207,7 @@ class GroupSync:
         unshared: Mapping[TopicPartition, int] = NOTHING_KNOWN,
     ) -> DesiredPositions:
         """Return the groups' desired offsets on the target, as SharedPartitions says."""
-        return SharedPartitions(self.siblings, self.opposite).desired(translated, unshared)
+        return SharedPartitions(self.siblings(), self.opposite).desired(translated, unshared)
 
     def _selected(self) -> Mapping[str, Positions]:
         """Return the selected groups' offsets at the source."""

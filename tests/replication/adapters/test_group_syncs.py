@@ -49,7 +49,7 @@ def test_a_sync_whose_sibling_was_not_known_once_has_all_of_them_later(tmp_path,
     silent.clear()
     made = {each.name: syncs.of(each) for each in config.flows_into("B")}
     for name, sync in made.items():
-        assert {id(each) for each in sync.siblings} == {
+        assert {id(each) for each in sync.siblings()} == {
             id(each) for other, each in made.items() if other != name
         }
     assert made["A->B"].offsets is syncs.reader(config.flow("A->B"))

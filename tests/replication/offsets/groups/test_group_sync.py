@@ -217,8 +217,8 @@ BEYOND = "orders-0 offset 999 is beyond the end of the source (90)"
 @pytest.mark.parametrize("copied", [50, 90], ids=["lag", "no lag"])
 def test_an_offset_beyond_the_end_of_the_source_is_not_moved_and_is_named_once(copied):
     reported = []
-    sync = a_sync(Offsets(copied), Groups(g=at(999), h=at(10)), Groups(g=at(7, where=COPY)))
-    sync.warn = reported.append
+    source, target = Groups(g=at(999), h=at(10)), Groups(g=at(7, where=COPY))
+    sync = a_sync(Offsets(copied), source, target, warn=reported.append)
     assert sync.sync() == f"2 groups, 1 updated; 1 not moved, g because {BEYOND}"
     assert sync.offsets.looks == 1, "no anchor that may come changes this"
     assert sync.sync() == f"2 groups, 0 updated; 1 not moved, g because {BEYOND}"
@@ -237,8 +237,7 @@ def test_an_offset_beyond_the_end_of_the_source_is_not_moved_and_is_named_once(c
 
 def test_what_was_named_is_not_named_again_after_a_broker_was_away():
     reported = []
-    sync = a_sync(Offsets(50), Groups(g=at(999)))
-    sync.warn = reported.append
+    sync = a_sync(Offsets(50), Groups(g=at(999)), warn=reported.append)
     sync.sync()
     held = sync.source.held.pop("g")
     sync.source.unavailable = {2: "broker 2 gave no answer"}
@@ -302,7 +301,7 @@ def test_bl_079_a_partition_whose_leader_is_away_is_reported_and_others_go_on():
 
 def merged(theirs, groups):
     other = a_sync(theirs, groups, flow=from_elsewhere(FLOW))
-    return a_sync(Offsets(50), Groups(g=at(10)), siblings=(other,))
+    return a_sync(Offsets(50), Groups(g=at(10)), siblings=lambda: (other,))
 
 
 def from_elsewhere(flow):
@@ -347,7 +346,7 @@ def test_another_source_whose_registry_does_not_answer_holds_back_shared_partiti
 @pytest.mark.parametrize("silence", ["unavailable", "errors"])
 def test_while_a_part_of_another_source_is_silent_nothing_is_committed(silence):
     sync = merged(Offsets(50, shift=500), Groups())
-    (other,) = sync.siblings
+    (other,) = sync.siblings()
     if silence == "unavailable":
         other.source.unavailable = {3: "silent"}
     else:
@@ -386,7 +385,7 @@ def test_a_position_with_a_commit_under_way_is_not_set():
 @pytest.mark.parametrize("silence", ["unavailable", "errors"])
 def test_what_a_source_found_while_part_of_it_was_silent_is_not_kept_for_others(silence):
     sync = merged(Offsets(50, shift=500), Groups(g=at(20)))
-    (other,) = sync.siblings
+    (other,) = sync.siblings()
     held = other.source.held.pop("g")  # its coordinator does not answer
     quiet = other.source.unavailable if silence == "unavailable" else other.offsets.errors
     quiet[ORDERS] = "silent"
@@ -416,12 +415,10 @@ def test_answers_of_a_topic_that_was_recreated_are_not_kept():
 
 
 def test_offsets_at_the_source_that_cannot_be_stored_keep_no_group_from_being_set():
-    sync = a_sync(Offsets(50), Groups(g=at(10)))
-
     def remember(_):
         raise ClusterRejected("appending to isthmus-offsets.A.internal: the record is too large")
 
-    sync.remember = remember
+    sync = a_sync(Offsets(50), Groups(g=at(10)), remember=remember)
     with pytest.raises(ClusterRejected, match="too large"):
         sync.sync()
     assert sync.target.held == {"g": at(1010, where=COPY)}
@@ -429,8 +426,8 @@ def test_offsets_at_the_source_that_cannot_be_stored_keep_no_group_from_being_se
 
 def test_an_offset_that_a_transaction_may_change_is_not_stored_over_the_one_before():
     """After a loss of the source it is all that is known of where the group had read to."""
-    sync = a_sync(Offsets(50), Groups(g={**at(10), LATER: Committed(5)}))
-    sync.remember = sync.offsets.known.learn
+    source = Groups(g={**at(10), LATER: Committed(5)})
+    sync = a_sync(offsets := Offsets(50), source, remember=offsets.known.learn)
     sync.sync()
     sync.source.held["g"] = {ORDERS: Committed(UNSTABLE), LATER: Committed(6)}
     sync.sync()
@@ -443,9 +440,9 @@ def test_an_offset_that_a_transaction_may_change_is_not_stored_over_the_one_befo
 @pytest.mark.parametrize("stored", [(), (("orders", 0, UNSTABLE),)], ids=["nothing", "as before"])
 def test_of_a_group_whose_first_offset_is_in_an_open_transaction_none_is_stored(stored):
     """Also where a former release has stored it."""
-    sync = a_sync(Offsets(50), Groups(g={ORDERS: Committed(UNSTABLE), LATER: Committed(6)}))
-    sync.offsets.known.groups["g"] = GroupPositions("A->B", "g", stored)
-    sync.remember = sync.offsets.known.learn
+    source = Groups(g={ORDERS: Committed(UNSTABLE), LATER: Committed(6)})
+    sync = a_sync(offsets := Offsets(50), source, remember=offsets.known.learn)
+    offsets.known.groups["g"] = GroupPositions("A->B", "g", stored)
     sync.sync()
     assert sync.offsets.known.groups["g"].positions == (("orders", 1, 6),)
 
