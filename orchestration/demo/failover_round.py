@@ -11,6 +11,7 @@ import threading
 import time
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from orchestration.demo.event_producer import Load, write
@@ -29,7 +30,7 @@ from replication.recovery.failback import FailbackOptions
 from replication.recovery.switchover import SwitchoverOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
 
     from orchestration.demo.smoke import Views
@@ -121,9 +122,9 @@ class FailoverRound(Smoke):
 
     def fail_back(self) -> None:
         """Merge what never arrived, and move the clients back."""
-        with self._opened(Failback) as work:
-            moves = SwitchoverOptions(timeout_s=_LIMIT_S, quiet_s=3.0)
-            work.options = FailbackOptions(export=str(self.root / "tail"), moves=moves)
+        moves = SwitchoverOptions(timeout_s=_LIMIT_S, quiet_s=3.0)
+        options = FailbackOptions(export=str(self.root / "tail"), moves=moves)
+        with self._opened(partial(Failback, options=options)) as work:
             self.returned = work.carry_out()
         self._compare_with_announcement()
 
@@ -183,7 +184,7 @@ class FailoverRound(Smoke):
                     break
         return found
 
-    def _opened(self, kind: type[Kind]) -> AbstractContextManager[Kind]:
+    def _opened(self, kind: Callable[..., Kind]) -> AbstractContextManager[Kind]:
         config = read_config(self.staged.config)
         flow = config.flow(f"{HERE}->{THERE}")
         return opened(kind, flow, config, KafkaClusters(), lambda _: None)

@@ -6,6 +6,7 @@ import json
 import time
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from orchestration.drill.canary_topic import CanaryTopic, SteadyWriter
@@ -200,9 +201,9 @@ class DrillSteps:
         began, folder = time.monotonic(), self.drivers.state_directory.root / "tail"
         missing = {e.key for e in absent(self.here.written, self.there.read())}
         unread = self._unread(self.there, self._kept)
-        with self._opened(Failback) as work:
-            moves = SwitchoverOptions(timeout_s=self.options.timeout_s, quiet_s=_QUIET_S)
-            work.options = FailbackOptions(export=str(folder), moves=moves)
+        moves = SwitchoverOptions(timeout_s=self.options.timeout_s, quiet_s=_QUIET_S)
+        options = FailbackOptions(export=str(folder), moves=moves)
+        with self._opened(partial(Failback, options=options)) as work:
             report = work.carry_out()
             held = self._positions(work.sync.source) if self._kept else {}
         self.found = replace(
@@ -259,7 +260,7 @@ class DrillSteps:
                 )
             time.sleep(_POLL_S)
 
-    def _opened(self, kind: type[Kind]) -> AbstractContextManager[Kind]:
+    def _opened(self, kind: Callable[..., Kind]) -> AbstractContextManager[Kind]:
         drivers = self.drivers
         return opened(kind, self.out, drivers.config, drivers.clusters, self._say_within)
 

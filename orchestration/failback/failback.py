@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from orchestration.failback.deleted_topic import only_here
@@ -23,7 +23,7 @@ from replication.recovery.failback import (
 from replication.recovery.procedure import DONE, FAILBACK, newest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from replication.recovery.procedure import StepPlan
     from replication.state import DivergedTail, Operation, ProvenPosition
@@ -89,6 +89,10 @@ class Failback(FailbackSteps):
         """Return the topics that somebody agreed to delete, in a failback to be finished."""
         last = self.unfinished()
         return frozenset() if last is None else FailbackOptions.of(last).delete
+
+    def agree_to_delete(self, topics: Iterable[str]) -> None:
+        """Let the failback delete these topics too."""
+        self.options = replace(self.options, delete=self.options.delete.union(topics))
 
     def undo(self) -> str:
         """Raise ConfigError: there is nothing to take back."""

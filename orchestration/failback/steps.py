@@ -100,7 +100,6 @@ class FailbackSteps(FailbackTails):
         with self.way_back() as work:
             last = work.operator.last()
             if last is None or not _is_ours(last, operation, self.flow.source):
-                work.options = self.options.moves
                 self.moved = work.carry_out()
         return f"clients move to {self.flow.source}: point producers and consumers there"
 

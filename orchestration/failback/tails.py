@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from orchestration.recovery.flow_operation import FlowOperation, opened
@@ -94,7 +95,6 @@ class FailbackTails(FlowOperation):
     @contextmanager
     def way_back(self) -> Iterator[Switchover]:
         """Give the operation on the flow back, whose target is the source of this one."""
-        say = self.operator.say
-        with opened(Switchover, self.back, self.config, self.clusters, say) as work:
-            work.state_directory = self.state_directory
+        kind = partial(Switchover, options=self.options.moves, state_directory=self.state_directory)
+        with opened(kind, self.back, self.config, self.clusters, self.operator.say) as work:
             yield work

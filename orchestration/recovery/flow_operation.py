@@ -277,13 +277,16 @@ Kind = TypeVar("Kind", bound=FlowOperation)
 
 @contextmanager
 def opened(
-    kind: type[Kind],
+    kind: Callable[..., Kind],
     flow: Flow,
     config: Config,
     clusters: ClusterClients,
     say: Callable[[str], None],
 ) -> Iterator[Kind]:
-    """Give a flow's failover or switchover; its connections are closed afterwards."""
+    """Give a flow's failover or switchover; its connections are closed afterwards.
+
+    ``kind`` is its class, or a partial of it with the options that it begins with.
+    """
     from replication.adapters.auth.client_config import to_librdkafka  # noqa: PLC0415 - on first use
     from replication.adapters.group_syncs import opened_sync  # noqa: PLC0415 - on first use
     from replication.adapters.topics.state_store import StateStore  # noqa: PLC0415 - on first use

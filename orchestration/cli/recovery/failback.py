@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import partial
 from pathlib import Path  # noqa: TC003 - Typer reads the annotations
 from typing import Annotated
 
@@ -106,9 +106,10 @@ def failback(  # noqa: PLR0913 - one parameter per option
     require_target(found, config, clusters, Launcher(state_directory(), file.absolute()))
     moves = SwitchoverOptions(timeout, quiet, deny_writes)
     folder = export.absolute() if export else new_export_folder(state_directory().root, found.name)
-    with opened(Failback, found, config, clusters, progress(output)) as work:
-        agreed = frozenset(delete or ())
-        work.options = FailbackOptions(tail, str(folder), moves, both_sides, agreed)
+    agreed = frozenset(delete or ())
+    options = FailbackOptions(tail, str(folder), moves, both_sides, agreed)
+    kind = partial(Failback, options=options)
+    with opened(kind, found, config, clusters, progress(output)) as work:
         work.refuse_if_open()
         before = work.preview()
         if output.is_text:
@@ -124,7 +125,7 @@ def failback(  # noqa: PLR0913 - one parameter per option
             typer.confirm(f"Fail {found.name} back?", abort=True)
         if missing := [each for each in before.deleted if each not in agreed | work.agreed()]:
             _agree(missing, found.source, may_ask=not yes and output.is_text)
-            work.options = replace(work.options, delete=agreed | set(missing))
+            work.agree_to_delete(missing)
         print_result(work.carry_out(prepare=prepare), output)
         if prepare:
             typer.echo(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -76,8 +77,8 @@ def switchover(  # noqa: PLR0913 - one parameter per option
     (found,) = answering_flows(config, [flow])
     clusters = KafkaClusters()
     require_target(found, config, clusters, Launcher(state_directory(), file.absolute()))
-    with opened(Switchover, found, config, clusters, progress(output)) as work:
-        work.options = options
+    kind = partial(Switchover, options=options)
+    with opened(kind, found, config, clusters, progress(output)) as work:
         if undo:
             typer.echo(work.undo(), err=not output.is_text)
             return

@@ -1,15 +1,16 @@
 """Dagster's jobs that move clients: the commands' steps, with the report as metadata."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import Enum
+from functools import partial
 
 import dagster as dg
 from pydantic import Field
 
 from orchestration.dagster.assets import stream_key
 from orchestration.dagster.flow_jobs.approval import await_yes
-from orchestration.dagster.flow_jobs.chosen_flow import chosen, report_change
+from orchestration.dagster.flow_jobs.chosen_flow import ChosenFlow, chosen, report_change
 from orchestration.dagster.resources import IsthmusResource
 from orchestration.failback.failback import Failback
 from orchestration.failback.failback_report import FailbackReport
@@ -96,7 +97,7 @@ def fail_over(
     context: dg.OpExecutionContext, config: WhichFailover, isthmus: IsthmusResource
 ) -> None:
     """Carry out ``config.action``. Raises Failure with the reason, without a stack trace."""
-    with _opened(Failover, context, isthmus) as work:
+    with chosen(context, isthmus) as run, _opened(Failover, context, run) as work:
         _act(context, config.action, work)
 
 
@@ -108,8 +109,8 @@ def switch_over(
     context: dg.OpExecutionContext, config: WhichSwitchover, isthmus: IsthmusResource
 ) -> None:
     """Carry out ``config.action``. Raises Failure with the reason, without a stack trace."""
-    with _opened(Switchover, context, isthmus) as work:
-        work.options = config.options(config.tail)
+    kind = partial(Switchover, options=config.options(config.tail))
+    with chosen(context, isthmus) as run, _opened(kind, context, run) as work:
         _act(context, config.action, work)
 
 
@@ -166,13 +167,7 @@ def fail_back(
     context: dg.OpExecutionContext, config: WhichFailback, isthmus: IsthmusResource
 ) -> None:
     """Carry out ``config.action``. Raises Failure with the reason, without a stack trace."""
-    with _opened(Failback, context, isthmus) as work:
-        folder = config.export or str(
-            new_export_folder(isthmus.launcher().state_directory.root, work.flow.name)
-        )
-        work.options = FailbackOptions(
-            config.tail, folder, config.options(), config.both_sides, frozenset(config.delete)
-        )
+    with chosen(context, isthmus) as run, _opened(_failback(config, run), context, run) as work:
         work.refuse_if_open()
         if config.action is FailbackAction.PLAN:
             _plan(context, work)
@@ -186,17 +181,26 @@ def fail_back(
             _report(context, work.carry_out(prepare=prepare), work.flow)
 
 
+def _failback(config: WhichFailback, run: ChosenFlow) -> partial[Failback]:
+    """Return the failback that a run was configured for."""
+    state_directory = run.isthmus.launcher().state_directory
+    folder = config.export or str(new_export_folder(state_directory.root, run.flow.name))
+    options = FailbackOptions(
+        config.tail, folder, config.options(), config.both_sides, frozenset(config.delete)
+    )
+    return partial(Failback, options=options)
+
+
 @contextmanager
 def _opened(
-    kind: type[Kind], context: dg.OpExecutionContext, isthmus: IsthmusResource
+    kind: Callable[..., Kind], context: dg.OpExecutionContext, run: ChosenFlow
 ) -> Iterator[Kind]:
-    """Give an operation on the chosen flow; what goes wrong is a Failure in one line."""
-    with chosen(context, isthmus) as run:
-        clusters = isthmus.clusters()
-        require_target(run.flow, run.config, clusters, isthmus.launcher())
-        with opened(kind, run.flow, run.config, clusters, context.log.info) as work:
-            work.state_directory = isthmus.launcher().state_directory
-            yield work
+    """Give an operation on the chosen flow."""
+    clusters, launcher = run.isthmus.clusters(), run.isthmus.launcher()
+    require_target(run.flow, run.config, clusters, launcher)
+    of_run = partial(kind, state_directory=launcher.state_directory)
+    with opened(of_run, run.flow, run.config, clusters, context.log.info) as work:
+        yield work
 
 
 def _act(context: dg.OpExecutionContext, action: Action, work: Failover | Switchover) -> None:
