@@ -21,7 +21,7 @@ from orchestration.demo.smoke_verdict import compare_all
 from orchestration.failback.failback import Failback
 from orchestration.flows.kafka_clients import KafkaClusters, read_config
 from orchestration.recovery.failover import Failover
-from orchestration.recovery.flow_operation import Kind, opened
+from orchestration.recovery.opened_operation import Kind, opened
 from replication.adapters.topics.record_reader import RecordReader
 from replication.errors import EnvironmentProblem
 from replication.model import TopicPartition

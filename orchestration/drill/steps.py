@@ -14,7 +14,7 @@ from orchestration.failback.failback import Failback
 from orchestration.flows.intents import write_intent
 from orchestration.flows.observation.flow_reader import look_at
 from orchestration.recovery.failover import Failover
-from orchestration.recovery.flow_operation import opened
+from orchestration.recovery.opened_operation import opened
 from replication.clock import now_ms
 from replication.errors import ClusterRejected
 from replication.model import Desired, FlowState, TopicPartition
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from orchestration.drill.drill_report import DrillReport
     from orchestration.drill.shadow_drivers import ShadowDrivers
     from orchestration.recovery.failover_report import FailoverReport
-    from orchestration.recovery.flow_operation import Kind
+    from orchestration.recovery.opened_operation import Kind
     from orchestration.recovery.operator import Work
     from replication.offsets.groups.sync_round import GroupsOf
     from replication.recovery.canaries import FoundRecord

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from orchestration.recovery.flow_operation import FlowOperation, opened
+from orchestration.recovery.flow_operation import FlowOperation
+from orchestration.recovery.opened_operation import opened
 from orchestration.switchover.switchover import Switchover
 from replication.errors import ConfigError
 from replication.model import TopicPartition

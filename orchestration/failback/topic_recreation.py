@@ -1,4 +1,4 @@
-"""Deletes the topics of a tail on the source, creates them as they were, and places groups.
+"""Deletes the topics of a tail on the source, and creates them as they were.
 
 Each part may run twice: all that the deletion takes away is noted on the target before it.
 """
@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING
 from orchestration.failback.deleted_topic import groups_on_target
 from orchestration.failback.new_topics import NewTopics
 from orchestration.failback.objections import Objections
+from orchestration.failback.other_groups import set_other_groups
 from orchestration.failback.tail_export import export_tail
 from orchestration.flows.intents import write_intent
-from orchestration.recovery.flow_operation import require_committed
 from replication.adapters.clients import KafkaClients
 from replication.client.admin import TopicInfo
 from replication.clock import now_ms
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import Desired, TopicPartition
-from replication.offsets.groups.consumer_groups import CommitGroup, Committed
 from replication.planning.explain import counted
 from replication.recovery.failback import SINCE
 from replication.recovery.procedure import stopped_by
@@ -31,10 +30,9 @@ from replication.state import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator
 
     from orchestration.failback.tails import FailbackTails
-    from orchestration.switchover.switchover import Switchover
     from replication.adapters.admin.planned_cluster import PlannedCluster
     from replication.state import Operation
 
@@ -101,7 +99,7 @@ class TopicRecreation:
         did = "no other group read there"
         if offsets:
             with self.work.way_back() as back:
-                did = _set_home(back, offsets)
+                did = set_other_groups(back, offsets)
         if self.work.flow.groups.sync:  # what is stored of groups is of the new topics from now on
             self.work.sync.sync()
         return did
@@ -203,34 +201,3 @@ class TopicRecreation:
 
     def _noted(self, operation: Operation) -> list[RecreatedTopic]:
         return [each for each in self.work.recreated() if each.operation == operation.id]
-
-
-def _set_home(back: Switchover, offsets: Mapping[TopicPartition, Mapping[str, int]]) -> str:
-    """Set groups on the source where they have no offset; ``offsets``: those on the target.
-
-    Raises ClusterUnavailable where some are not known now. What time does not help is left, and
-    named: the topics are deleted already, so the failback cannot be undone.
-    """
-    sync, listed = back.sync, back.sync.target.listed()
-    names = {name for groups in offsets.values() for name in groups}
-    there = sync.target.positions([listed[name] for name in names if name in listed])
-    back.reader.look()
-    answers = back.reader.translate({w: set(groups.values()) for w, groups in offsets.items()})
-    errors = back.reader.errors
-    for where, error in errors.items():
-        if error.retriable:
-            raise ClusterUnavailable(f"offsets of groups in {where} were not translated: {error}")
-    left: list[str] = []
-    desired: dict[str, dict[TopicPartition, Committed]] = {}
-    for where, groups in offsets.items():
-        for name, offset in groups.items():
-            answer = answers.get(where, {}).get(offset)
-            has = where in there.get(name, {})
-            if not has and where in errors:
-                left.append(f"; left: {name}, {where}: {errors[where]}")
-            elif not has and answer is not None and answer.offset is not None:
-                desired.setdefault(name, {})[where] = Committed(answer.offset)
-    actions = sync.towards(desired, rewind=False) if desired else ()
-    commits = [each for each in actions if isinstance(each, CommitGroup)]
-    require_committed(sync.target.commit(commits))
-    return f"set the offsets of {counted(len(commits), 'other group')}{''.join(left)}"

@@ -7,10 +7,14 @@
     twice
 ``group_actions``: Says what a failover does with each position of a group on the target, and why
     some are left
+``opened_operation``: Connects an operation on a flow with the clusters, and closes the connections
+    after it
 ``operator``: Carries out the steps of an operation for one operator, a person, at a time, and
     records each
 ``step_retry``: Carries a step out again while a cluster does not answer for a moment
 ``target_cluster``: Makes sure that a target's address leads to the cluster that the flow copied to
+``unwritten_target``: Finds that no client wrote to a target behind what a flow copied: then it may
+    be closed again
 
 May import: ``orchestration.flows``, ``orchestration.services`` and ``replication``.
 """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from contextlib import aclosing, contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TypeVar
@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 from orchestration.flows.batch_run import BatchRunner
 from orchestration.flows.intents import signature, write_intent
 from orchestration.recovery.copy_completion import wait_until_copied
-from orchestration.recovery.operator import Operator
 from orchestration.recovery.step_retry import WaitLimits
+from orchestration.recovery.unwritten_target import UnwrittenTarget
 from orchestration.services.launcher import Launcher
 from orchestration.services.state_directory import state_directory
 from replication.client.state_log import StateLog
 from replication.clock import now_ms
 from replication.errors import ClusterRejected, ConfigError
-from replication.model import NO_PRODUCER_ID, Desired, FlowState, TopicPartition
-from replication.offsets.counted_log import CountedLog
+from replication.model import Desired, FlowState
 from replication.planning.explain import counted
 from replication.recovery.flow_fence import Appenders, FenceResult, fence_flow
 from replication.recovery.procedure import (
@@ -32,10 +31,8 @@ from replication.recovery.procedure import (
 )
 from replication.recovery.proven_positions import prove_positions
 from replication.state import (
-    PRODUCERS_TOPIC,
     DivergedTail,
     FlowStatus,
-    ProducerEntry,
     ProvenPosition,
     RecreatedTopic,
     anchors_topic,
@@ -44,9 +41,10 @@ from replication.state import (
 from replication.supervision.driver_supervision import applications
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from orchestration.flows.observation.clients import ClusterClients
+    from orchestration.recovery.operator import Operator
     from orchestration.services.state_directory import StateDirectory
     from replication.adapters.offset_reader import OffsetReader
     from replication.offsets.groups.consumer_groups import CommitGroup
@@ -106,35 +104,10 @@ class FlowOperation:
                 f"{self.flow.name}: {self.flow.target} is not open by a failover or a switchover"
                 + (f"; {rest}" if rest else "")
             )
-        own = self._isthmus_producers()
-        for each in self.proven(last.id):
-            self._require_unwritten(each, own, f"the {last.verb}")
+        unwritten = UnwrittenTarget(self.flow, self.reader, self.operator.store)
+        unwritten.require(self.proven(last.id), f"the {last.verb}")
         self.operator.end_undone(last)
         return self._resume()
-
-    def _require_unwritten(self, proven: ProvenPosition, own: Collection[int], since: str) -> None:
-        """Raise ClusterRejected if a client wrote behind a proven position, or has begun to.
-
-        The records of an open transaction would be readable as soon as it is committed.
-        """
-        where, target = TopicPartition(proven.target_topic, proven.partition), self.reader.target
-        self.reader.run(target.refresh([where.topic]))
-        committed, written = (
-            CountedLog(target, where, lambda batch: batch.producer_id not in own, committed=decided)
-            for decided in (True, False)
-        )
-        there = f"{where} on {self.flow.target} since {since}"
-        if count := self.reader.run(count_records(committed, proven.target)):
-            raise ClusterRejected(
-                f"{self.flow.name}: clients wrote {counted(count, 'record')} to {there}: they "
-                "would be behind what the flow copies next; nothing was changed"
-            )
-        if self.reader.run(count_records(written, committed.end)):
-            raise ClusterRejected(
-                f"{self.flow.name}: a client has an open transaction in {there}: its records would "
-                "be behind what the flow copies next; nothing was changed. Run this again once the "
-                "transaction has ended"
-            )
 
     def _resume(self) -> str:
         write_intent(self.flow, Desired.RUN, self.clusters)
@@ -253,15 +226,6 @@ class FlowOperation:
     def _status(self) -> FlowStatus | None:
         return next(self._records(FlowStatus), None)
 
-    def _isthmus_producers(self) -> set[int]:
-        """Return the producer ids of all flows: others may be merged into the same topics.
-
-        Records without a producer id count as those of clients.
-        """
-        registry = self.operator.store.read(PRODUCERS_TOPIC).values()
-        theirs = {each.producer_id for each in registry if isinstance(each, ProducerEntry)}
-        return (self.reader.look_at_target().producers | theirs) - {NO_PRODUCER_ID}
-
     def proven(self, operation: str) -> tuple[ProvenPosition, ...]:
         """Return the positions that an operation proved."""
         found = self._records(ProvenPosition)
@@ -272,42 +236,7 @@ class FlowOperation:
         yield from (each for each in self.operator.records() if isinstance(each, kind))
 
 
-Kind = TypeVar("Kind", bound=FlowOperation)
-
-
-@contextmanager
-def opened(
-    kind: Callable[..., Kind],
-    flow: Flow,
-    config: Config,
-    clusters: ClusterClients,
-    say: Callable[[str], None],
-) -> Iterator[Kind]:
-    """Give a flow's failover or switchover; its connections are closed afterwards.
-
-    ``kind`` is its class, or a partial of it with the options that it begins with.
-    """
-    from replication.adapters.auth.client_config import to_librdkafka  # noqa: PLC0415 - on first use
-    from replication.adapters.group_syncs import opened_sync  # noqa: PLC0415 - on first use
-    from replication.adapters.topics.state_store import StateStore  # noqa: PLC0415 - on first use
-
-    store = StateStore(to_librdkafka(flow.clients.target_admin), flow.state_replication_factor)
-    operator = Operator(flow, store, say)
-    try:
-        with opened_sync(flow, config) as (sync, reader):
-            yield kind(flow, config, clusters, operator, reader, sync)
-    finally:
-        operator.close()
-        store.close()
-
-
 def require_committed(refused: Mapping[str, str]) -> None:
     """Raise ClusterRejected if brokers refused to commit the offsets of groups."""
     if refused:
         raise ClusterRejected("; ".join(f"group {g}: {why}" for g, why in refused.items()))
-
-
-async def count_records(log: CountedLog, begin: int) -> int:
-    """Return how many records of a log count, from ``begin`` to its end."""
-    async with aclosing(log.spans(begin)) as spans:
-        return sum([len(each) async for each in spans])

@@ -16,7 +16,7 @@ from orchestration.failback.failback import Failback
 from orchestration.failback.tail_export import new_export_folder
 from orchestration.flows.kafka_clients import KafkaClusters, read_config
 from orchestration.flows.reachability import answering_flows
-from orchestration.recovery.flow_operation import opened
+from orchestration.recovery.opened_operation import opened
 from orchestration.recovery.target_cluster import require_target
 from orchestration.services.launcher import Launcher
 from orchestration.services.state_directory import state_directory

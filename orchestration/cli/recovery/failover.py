@@ -13,7 +13,7 @@ from orchestration.flows.intents import find_flow
 from orchestration.flows.kafka_clients import KafkaClusters, read_config
 from orchestration.flows.reachability import Answers
 from orchestration.recovery.failover import Failover
-from orchestration.recovery.flow_operation import opened
+from orchestration.recovery.opened_operation import opened
 from orchestration.recovery.target_cluster import require_target
 from orchestration.services.launcher import Launcher
 from orchestration.services.state_directory import state_directory

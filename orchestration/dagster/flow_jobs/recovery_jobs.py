@@ -17,7 +17,7 @@ from orchestration.failback.failback_report import FailbackReport
 from orchestration.failback.tail_export import new_export_folder
 from orchestration.recovery.failover import Failover
 from orchestration.recovery.failover_report import FailoverReport
-from orchestration.recovery.flow_operation import Kind, opened
+from orchestration.recovery.opened_operation import Kind, opened
 from orchestration.recovery.target_cluster import require_target
 from orchestration.switchover.switchover import Switchover
 from orchestration.switchover.switchover_report import SwitchoverReport

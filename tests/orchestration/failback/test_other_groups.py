@@ -8,7 +8,7 @@ import pytest
 from support.fakes.memory_groups import Groups
 from support.settings.configs import a_flow
 
-from orchestration.failback.topic_recreation import _set_home
+from orchestration.failback.other_groups import set_other_groups
 from replication.errors import ClusterRejected, ClusterUnavailable, ReplicationError
 from replication.model import TopicPartition
 from replication.offsets.groups.consumer_groups import Committed
@@ -41,7 +41,7 @@ def a_back(**errors: ReplicationError):
 
 def test_groups_without_an_offset_are_set():
     back = a_back()
-    assert _set_home(back, OFFSETS) == "set the offsets of 1 other group"
+    assert set_other_groups(back, OFFSETS) == "set the offsets of 1 other group"
     assert back.sync.target.held == {
         "g": {HERE: Committed(107), OTHER: Committed(109)},
         "h": {HERE: Committed(3)},
@@ -51,7 +51,7 @@ def test_groups_without_an_offset_are_set():
 def test_what_time_does_not_help_is_left_and_named_and_the_others_are_set():
     """The topics are deleted already: the failback would never end."""
     back = a_back(u=ClusterRejected("not authorized to describe topic u"))
-    assert _set_home(back, OFFSETS) == (
+    assert set_other_groups(back, OFFSETS) == (
         "set the offsets of 1 other group; left: g, u-0: not authorized to describe topic u"
     )
     assert back.sync.target.held == {"g": {HERE: Committed(107)}, "h": {HERE: Committed(3)}}
@@ -60,5 +60,5 @@ def test_what_time_does_not_help_is_left_and_named_and_the_others_are_set():
 def test_while_a_partition_does_not_answer_none_is_set():
     back = a_back(u=ClusterUnavailable("no leader"))
     with pytest.raises(ClusterUnavailable, match="in u-0 were not translated: no leader"):
-        _set_home(back, OFFSETS)
+        set_other_groups(back, OFFSETS)
     assert back.sync.target.held == {"h": {HERE: Committed(3)}}
