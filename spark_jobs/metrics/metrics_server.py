@@ -38,8 +38,7 @@ def start_server(settings: MetricsSettings, port: int, app: WSGIApplication) -> 
     """
     if settings.certificate is not None:
         tls_context(settings)  # a file that cannot be used is a reason not to listen
-    server = _server_class(settings.host, port)((settings.host, port), _Handler)
-    server.settings = settings
+    server = _Server(settings, port)
     server.set_app(app if settings.user is None else with_login(app, settings))
     threading.Thread(target=server.serve_forever, name="metrics server", daemon=True).start()
     return int(server.server_port)
@@ -83,10 +82,17 @@ def tls_context(settings: MetricsSettings) -> ssl.SSLContext:
 
 
 class _Server(ThreadingMixIn, WSGIServer):
-    """Makes the TLS handshake in the thread of its connection."""
+    """Makes the TLS handshake in the thread of its connection. Raises OSError, OverflowError."""
 
     daemon_threads = True
-    settings: MetricsSettings
+
+    def __init__(self, settings: MetricsSettings, port: int) -> None:
+        self.settings = settings
+        found = socket.getaddrinfo(
+            settings.host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+        self.address_family = found[0][0]  # read by TCPServer as it opens its socket
+        super().__init__((settings.host, port), _Handler)
 
     def finish_request(self, request: Any, client_address: Any) -> None:
         request.settimeout(_PATIENCE_S)
@@ -111,12 +117,6 @@ class _Server(ThreadingMixIn, WSGIServer):
 class _Handler(WSGIRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - its own name
         """Log nothing: there is a request every few seconds."""
-
-
-def _server_class(host: str, port: int) -> type[_Server]:
-    """Return the server for the host's family of addresses. Raises OSError, OverflowError."""
-    family, *_ = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-    return type("_FamilyServer", (_Server,), {"address_family": family})
 
 
 def _no_password() -> str:

@@ -51,7 +51,8 @@ class CheckedClient:
     ``verify`` raises WrongCluster for the id of another cluster. It is called after each answer,
     before anybody uses it, and before each change; with ``reads_any`` only before changes. (Brokers
     of two clusters behind the addresses of one, at the same time, are not noticed: the client tells
-    not which of them has answered.)
+    not which of them has answered.) Errors show ``name``, the cluster's in the file, if it is
+    given, beside the address.
     """
 
     def __init__(
@@ -61,8 +62,10 @@ class CheckedClient:
         verify: Verify | None,
         *,
         reads_any: bool,
+        name: str = "",
     ) -> None:
-        self.address = settings["bootstrap.servers"]
+        address = settings["bootstrap.servers"]
+        self.address = f"{name} ({address})" if name else address
         self.timeout_s = timeout_s
         self._settings = settings
         self._verify = verify

@@ -40,7 +40,7 @@ class KafkaAdmin:
     Every call waits for its own answer, at most ``timeout``. Raises ClusterUnavailable or
     ClusterRejected, which name the cluster's address.
 
-    ``verify`` and ``reads_any`` are as for CheckedClient.
+    ``verify``, ``reads_any`` and ``name`` are as for CheckedClient.
     """
 
     def __init__(
@@ -50,8 +50,11 @@ class KafkaAdmin:
         *,
         verify: Verify | None = None,
         reads_any: bool = False,
+        name: str = "",
     ) -> None:
-        self._checked = CheckedClient(client, timeout.total_seconds(), verify, reads_any=reads_any)
+        self._checked = CheckedClient(
+            client, timeout.total_seconds(), verify, reads_any=reads_any, name=name
+        )
 
     def cluster_id(self) -> str:
         """Return the id of the cluster that answers, be it the right one or not."""

@@ -25,9 +25,7 @@ class PlannedCluster(KafkaAdmin):
     def __init__(
         self, properties: Mapping[str, str], verify: Verify | None = None, name: str = ""
     ) -> None:
-        super().__init__(to_librdkafka(properties), verify=verify)
-        if name:
-            self._checked.address = f"{name} ({self._checked.address})"
+        super().__init__(to_librdkafka(properties), verify=verify, name=name)
         self._listing = TopicList(properties, "isthmus-topics", verify, self._checked.address)
         # At the latest when the process ends; a process that lives for months makes many of these.
         self.close = weakref.finalize(self, self._listing.close)

@@ -36,7 +36,9 @@ _OF_A_LOGIN = ("bootstrap.servers", "security.protocol", "sasl.", "ssl.")
 class _Read(dict[str, Any]):
     """Settings as they were read; ``login`` is equal where clients log in in the same way."""
 
-    login = ""
+    def __init__(self, settings: Mapping[str, Any], login: str) -> None:
+        super().__init__(settings)
+        self.login = login
 
 
 class ClientSettings(Mapping[str, Any]):
@@ -85,10 +87,10 @@ class ClientSettings(Mapping[str, Any]):
             self.account = account_of(props)
 
     def _translated(self, props: Mapping[str, str], versions: _Versions) -> Settings:
-        read = _Read(self._translate(props))
+        settings, login = self._translate(props), ""
         if props.get("security.protocol", "").strip().upper().startswith("SASL"):
-            read.login = _login(props, versions)
-        return read
+            login = _login(props, versions)
+        return _Read(settings, login)
 
     def __getitem__(self, key: str) -> Any:
         return self._read[key]

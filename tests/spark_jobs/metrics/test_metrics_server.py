@@ -67,6 +67,11 @@ def test_only_this_machine_is_listened_to_unless_the_file_says_otherwise():
         socket.create_connection((own_address(), port), 5)
 
 
+@pytest.mark.parametrize(("host", "shown"), [("::1", "[::1]"), ("localhost", "localhost")])
+def test_a_host_may_have_an_address_of_either_family(host, shown):
+    assert answer(f"http://{shown}:{served(host=host)}") == b"known"
+
+
 def own_address() -> str:
     """Return an address of this machine that is not loopback's; no packet is sent."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
