@@ -15,9 +15,10 @@ from replication.offsets.groups.consumer_groups import CommitGroup
 from replication.offsets.offset_map import sync_points_of
 from replication.planning.explain import counted
 from replication.recovery.group_positions import group_positions
+from replication.recovery.group_sync_age import group_sync_age
 from replication.recovery.procedure import FAILOVER, failover_steps
 from replication.recovery.unshared_log import unshared_end
-from replication.state import AbsentTopic
+from replication.state import AbsentTopic, TaskReport
 from replication.supervision.lag import with_absent
 from replication.supervision.recovery_point import (
     anchored,
@@ -82,7 +83,8 @@ class Failover(FlowOperation):
         self.commit(commits)
         names = {each.group for each in report.groups}
         left = f"; {counted(len(report.left), 'position')} left" if report.left else ""
-        return f"set the offsets of {len(commits)} of {counted(len(names), 'group')}{left}"
+        silent = f"; {report.warning}" if report.warning else ""
+        return f"set the offsets of {len(commits)} of {counted(len(names), 'group')}{left}{silent}"
 
     def _report(
         self, positions: Sequence[ProvenPosition], look: FlowLook | None = None
@@ -98,15 +100,18 @@ class Failover(FlowOperation):
         copies = {each.target for each in found if each.offset is not None}
         groups = on_target(found, self.reader.target_logs(copies))
         actions = group_actions(groups, self.sync, self._unshared(copies))
+        records = self.operator.records()
+        at_ms = self.operator.current().started_ms if look is None else look.seen.now_ms
+        tasks = (each for each in records if isinstance(each, TaskReport))
+        synced = group_sync_age(self.flow, tasks, at_ms)
         if look is not None:
             point = replace(look, groups=stored).recovery_point(look.lag())
         else:
-            records = self.operator.records()
             absent = (each for each in records if isinstance(each, AbsentTopic))
             anchors = with_absent(known.anchors.values(), absent)
             point = recovery_point(without_gone(positions, anchors), stored)
             point = replace(point, unplaced=unplaced(anchors))
-        return FailoverReport(self.flow.name, point, groups, actions)
+        return FailoverReport(self.flow.name, point, groups, actions, synced)
 
     def _unshared(self, copies: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
         """Return up to where each copy holds the flow's records alone, if a flow copies back.

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from replication.offsets.groups.consumer_groups import GroupAction
     from replication.recovery.group_positions import GroupPosition
+    from replication.recovery.group_sync_age import GroupSyncAge
     from replication.state import Operation
     from replication.supervision.recovery_point import MissingRecords, RecoveryPoint
 
@@ -22,19 +23,25 @@ if TYPE_CHECKING:
 class FailoverReport:
     """What may be missing of a flow, and where its groups continue.
 
-    ``actions`` were or will be carried out.
+    ``actions`` were or will be carried out. ``synced``: how old the groups' stored offsets are.
     """
 
     flow: str
     point: RecoveryPoint
     groups: tuple[GroupPosition, ...]
     actions: tuple[GroupAction, ...]
+    synced: GroupSyncAge
     operation: Operation | None = None
 
     @property
     def left(self) -> tuple[LeaveGroup | LeaveOffset, ...]:
         """Groups, and offsets of groups, that are not set."""
         return left_alone(self.actions)
+
+    @property
+    def warning(self) -> str:
+        """What may be wrong with the offsets of groups; empty: nothing, or none are synced."""
+        return self.synced.warning if self.groups or self.synced.enabled else ""
 
     def as_json(self) -> dict[str, Any]:
         """Return everything as values for JSON; times in ms."""
@@ -47,6 +54,7 @@ class FailoverReport:
                 {**asdict(each), "source": str(each.source), "target": str(each.target)}
                 for each in self.groups
             ],
+            "group_sync": self.synced.as_data(),
             "missing_of_group": {each.group: each.records for each in self.point.groups},
             "left": [asdict(each) | {"why": each.reason} for each in self.left],
         }
@@ -71,6 +79,10 @@ class FailoverReport:
         names = sorted({each.group for each in self.groups})
         if not names:
             yield "no offset of a group is known: sync.group.offsets.enabled has stored none"
+        else:
+            yield self.synced.sentence
+        if self.warning:
+            yield f"warning: {self.warning}"
         for name in names:
             yield from _group_lines(name, self.groups, unread.get(name, 0))
         for action in self.left:

@@ -8,6 +8,8 @@
 ``flow_fence``: Fences the producers of a flow from outside its units: after it no record of theirs
     is appended
 ``group_positions``: Where a group continues on the target, when its source cannot be read
+``group_sync_age``: How old the stored offsets of groups are, and whether the group sync had been
+    silent
 ``procedure``: The steps of an operation in order, and who may carry it out
 ``proven_positions``: Proves how far a flow copied: from its anchors, and by counting behind those
     of an unclean end

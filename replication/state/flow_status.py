@@ -153,6 +153,14 @@ class TaskReport(StateRecord):
     ok: bool = True
     summary: str = ""  # what it did, or why it failed
     took_ms: int = 0
+    # When a run last ended well, also one of an earlier driver; 0: none is known to have. None: an
+    # older release wrote this.
+    good_ms: int | None = None
+
+    @property
+    def last_good_ms(self) -> int:
+        """When a run last ended well, as far as the report says; 0: not known."""
+        return self.good_ms if self.good_ms is not None else self.at_ms * self.ok
 
 
 @dataclass(frozen=True, slots=True)

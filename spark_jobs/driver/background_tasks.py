@@ -20,13 +20,13 @@ from replication.clock import now_ms
 from replication.errors import ReplicationError
 from replication.state import TaskReport
 from replication.supervision.flow_figures import TaskFigures
+from replication.supervision.task_schedule import REPORT_EVERY_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from concurrent.futures import Executor, Future
 
 _BEGUN, _ASKED = 1, 2
-REPORT_EVERY_S = 10.0  # how often an unchanged outcome is reported again
 
 log = structlog.get_logger()
 
@@ -41,6 +41,7 @@ class BackgroundTask:
     name: str
     every: timedelta
     run: Callable[[], str]
+    does_nothing: bool = False  # it only says so: none of its runs is a good one
 
 
 class TaskOutcome(NamedTuple):
@@ -64,6 +65,7 @@ class _TaskRun:
     reported: tuple[bool, str] | None = None
     reported_at: float = 0.0
     figures: TaskFigures | None = None
+    good_ms: int = 0  # when a run last ended well
 
 
 @dataclass(slots=True)
@@ -137,6 +139,8 @@ class BackgroundTasks:
             )
         task_run.failure = failure
         at_ms = now_ms()
+        if outcome.ok and not task_run.task.does_nothing:
+            task_run.good_ms = at_ms
         before = task_run.figures or TaskFigures(name)
         task_run.figures = before.after(ok=outcome.ok, took_ms=outcome.took_ms, ended_ms=at_ms)
         if (
@@ -145,9 +149,8 @@ class BackgroundTasks:
         ):
             return
         task_run.reported, task_run.reported_at = (outcome.ok, outcome.summary), now
-        self.report(
-            TaskReport(self.flow, name, at_ms, outcome.ok, outcome.summary, outcome.took_ms)
-        )
+        said = outcome.ok, outcome.summary, outcome.took_ms
+        self.report(TaskReport(self.flow, name, at_ms, *said, task_run.good_ms))
 
 
 def _run(task: BackgroundTask) -> TaskOutcome:

@@ -24,6 +24,7 @@ from replication.state import (
     Intent,
     NameDecision,
     ProducerEntry,
+    TaskReport,
     anchors_topic,
     status_topic,
 )
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from replication.adapters.topics.state_store import StateStore
     from replication.adapters.topics.state_tail import StateTail
     from replication.settings.flow_settings import Flow
-    from replication.state import Stored, TaskReport
+    from replication.state import Stored
     from spark_jobs.driver.cluster_watch import ClusterWatch
 
 BEAT_S = 1.0
@@ -67,6 +68,7 @@ class FlowLease:
         self.is_desired_lost = False  # it was stored, as other records show
         self._has_intent = False
         self.last_good_ms = 0  # when the last run ended that copied all, of a batch flow
+        self._good_ms: dict[str, int] = {}  # when a run of each background task last ended well
         self._probed: dict[str, Fencing] = {}  # by cluster id
         self.decisions: dict[TopicPartition, Choice] = {}
         # By topic of the source. Never changed in place: the thread that plans iterates over it.
@@ -176,8 +178,9 @@ class FlowLease:
         return True
 
     def report(self, report: TaskReport) -> None:
-        """Write the report of a background task."""
-        self._post(report)
+        """Write the report of a background task; a good run of an earlier driver stays in it."""
+        self._good_ms[report.name] = report.good_ms or self._good_ms.get(report.name, 0)
+        self._post(replace(report, good_ms=self._good_ms[report.name]))
 
     def write_run(self, run: BatchRun) -> None:
         """Write how the run of a batch flow ended. Raises ClusterUnavailable."""
@@ -237,6 +240,8 @@ class FlowLease:
                 self.is_desired_lost = False
             elif isinstance(each, BatchRun) and each.flow == self._flow.name:
                 self.last_good_ms = each.good_ms
+            elif isinstance(each, TaskReport) and each.flow == self._flow.name:
+                self._good_ms[each.name] = max(self._good_ms.get(each.name, 0), each.last_good_ms)
             elif isinstance(each, Decision) and each.flow == self._flow.name:
                 where = TopicPartition(each.topic, each.partition)
                 self.decisions[where] = Choice(each.state, each.position, each.choice)

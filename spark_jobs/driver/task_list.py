@@ -16,7 +16,7 @@ from replication.adapters.mm2_writers import (
 from replication.planning.execute import plan_and_apply
 from replication.planning.planner import Planner, PlanPart
 from replication.supervision.heartbeat_check import HEARTBEATS_TASK
-from replication.supervision.task_schedule import is_for_driver
+from replication.supervision.task_schedule import GROUPS_OFF, GROUPS_TASK, is_for_driver
 from spark_jobs.driver.background_tasks import BackgroundTask
 
 if TYPE_CHECKING:
@@ -65,10 +65,8 @@ def _syncs(flow: Flow, config: Config, syncs: GroupSyncs) -> Iterator[Background
 def _groups(flow: Flow, syncs: GroupSyncs) -> BackgroundTask:
     """Return the group sync; where it is off, a task that reports so: it is often forgotten."""
     if not flow.groups.sync:
-        return BackgroundTask(
-            "group offsets", _OFF, lambda: "off: sync.group.offsets.enabled is false"
-        )
-    return BackgroundTask("group offsets", flow.groups.every, lambda: syncs.of(flow).sync())
+        return BackgroundTask(GROUPS_TASK, _OFF, lambda: GROUPS_OFF, does_nothing=True)
+    return BackgroundTask(GROUPS_TASK, flow.groups.every, lambda: syncs.of(flow).sync())
 
 
 def _heartbeats(flow: Flow, known: FlowClusters | None) -> Iterator[BackgroundTask]:

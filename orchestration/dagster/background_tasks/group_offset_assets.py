@@ -13,6 +13,7 @@ from replication.clock import now_ms
 from replication.offsets.groups.consumer_groups import CommitGroup, explain_group
 from replication.offsets.groups.sync_round import summary
 from replication.state import TaskReport, status_topic
+from replication.supervision.task_schedule import GROUPS_TASK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from replication.settings.flow_settings import Flow
 
 NAME = "group_offsets"
-TASK = "group offsets"  # the driver's name for it
 FRESH_CHECK = "group_offsets_fresh"
 _PATIENCE = timedelta(seconds=30)  # what a sync may take, on top of three intervals
 
@@ -84,7 +84,7 @@ def build_fresh_check(flow: Flow) -> dg.AssetChecksDefinition:
     )
     def check(isthmus: IsthmusResource) -> dg.AssetCheckResult:
         found = isthmus.clusters().store(flow).read(status_topic(flow.source))
-        last = found.get(TaskReport(flow.name, TASK).key())
+        last = found.get(TaskReport(flow.name, GROUPS_TASK).key())
         passed, reason = freshness(last if isinstance(last, TaskReport) else None, flow, now_ms())
         return dg.AssetCheckResult(passed=passed, metadata={"reason": reason})
 

@@ -11,7 +11,6 @@ from orchestration.dagster.assets import topics_key
 from orchestration.dagster.background_tasks.group_offset_assets import (
     FRESH_CHECK,
     NAME,
-    TASK,
     freshness,
 )
 from orchestration.dagster.background_tasks.task_assets import task_key
@@ -24,6 +23,7 @@ from orchestration.dagster.observations.topic_events import (
     topic_changes,
 )
 from replication.supervision.heartbeat_check import resting
+from replication.supervision.task_schedule import GROUPS_TASK
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -111,7 +111,7 @@ def groups_verdict(report: FlowReport) -> tuple[bool, str]:
     rests = resting(seen.desired, seen.status.state if seen.status else None)
     if rests:
         return True, rests
-    last = next((each for each in report.look.tasks if each.name == TASK), None)
+    last = next((each for each in report.look.tasks if each.name == GROUPS_TASK), None)
     passed, reason = freshness(last, flow, seen.now_ms)
     young = report.look.due_s < 60  # a driver that has just started has not synced yet
     return passed or young, reason

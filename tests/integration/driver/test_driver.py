@@ -144,6 +144,7 @@ def test_groups_go_along_and_the_driver_says_so(running):
     duty = TaskReport(running.flow, "group offsets")
     found = wait_for(lambda: running.state(status_topic(running.alias)).get(duty.key()))
     assert found.ok, found.summary
+    assert found.good_ms == found.at_ms
     for each in at.values():
         each.close()
 

@@ -214,6 +214,8 @@ def test_what_status_says_would_be_lost_is_what_a_failover_announces_and_what_is
         for name, read in (("behind", 7), ("ahead", 590))
     }
     assert abs(announced["recovery_point"]["bytes"] / len(missing) - 1000) < 100
+    silent = "the group sync was silent: no round of it was ever reported"
+    assert announced["group_sync"]["warning"].startswith(silent), "no driver ran"
 
 
 class Numbers(NamedTuple):

@@ -7,6 +7,7 @@ from dataclasses import replace
 from orchestration.recovery.failover_report import FailoverReport
 from replication.model import TopicPartition
 from replication.recovery.group_positions import GroupPosition
+from replication.recovery.group_sync_age import GroupSyncAge
 from replication.state import GroupPositions, ProvenPosition
 from replication.supervision.lag import FlowLag, PartitionLag
 from replication.supervision.recovery_point import recovery_point
@@ -14,6 +15,7 @@ from replication.supervision.recovery_point import recovery_point
 HERE = TopicPartition("t", 0)
 PROVEN = ProvenPosition("A->B", "op1", "t", 0, "t", 5, 5, source_end=7, seen_ms=1_000)
 SET = GroupPosition("g", HERE, 3, HERE, 3, at_ms=61_000)
+SYNCED = GroupSyncAge(70_000, 63_000)
 LEFT = replace(SET, offset=None, problem="does not exist")
 
 
@@ -22,7 +24,7 @@ def lines(*groups: GroupPosition) -> list[str]:
         GroupPositions("A->B", each.group, ((*each.source, each.committed),)) for each in groups
     ]
     point = recovery_point([PROVEN], stored)
-    return list(FailoverReport("A->B", point, groups, ()).lines())
+    return list(FailoverReport("A->B", point, groups, (), SYNCED).lines())
 
 
 def test_the_time_of_the_last_look_is_that_of_an_anchor_which_may_be_later():
@@ -31,7 +33,7 @@ def test_the_time_of_the_last_look_is_that_of_an_anchor_which_may_be_later():
 
 def test_times_of_partitions_that_differ_are_told():
     later = replace(PROVEN, partition=1, seen_ms=9_000)
-    reported = next(FailoverReport("A->B", recovery_point([PROVEN, later]), (), ()).lines())
+    reported = next(FailoverReport("A->B", recovery_point([PROVEN, later]), (), (), SYNCED).lines())
     assert reported.endswith(
         "were last read, of each partition since 1970-01-01 00:00:01 UTC, at the latest "
         "1970-01-01 00:00:09 UTC"
@@ -40,15 +42,17 @@ def test_times_of_partitions_that_differ_are_told():
 
 def test_a_partition_without_a_position_is_named():
     point = replace(recovery_point([PROVEN]), unplaced=(TopicPartition("t", 9),))
-    reported = list(FailoverReport("A->B", point, (), ()).lines())
+    reported = list(FailoverReport("A->B", point, (), (), SYNCED).lines())
     assert "  t-9: it has no position on the target, all of it may be missing" in reported
     alone = replace(point, partitions=())
-    assert any("t-9" in each for each in FailoverReport("A->B", alone, (), ()).lines())
+    assert any("t-9" in each for each in FailoverReport("A->B", alone, (), (), SYNCED).lines())
 
 
 def test_what_a_source_that_answers_told_is_as_of_now():
     lag = FlowLag((PartitionLag(HERE, 4, 1.5),))
-    reported = next(FailoverReport("A->B", recovery_point([PROVEN], (), lag, 77), (), ()).lines())
+    reported = next(
+        FailoverReport("A->B", recovery_point([PROVEN], (), lag, 77), (), (), SYNCED).lines()
+    )
     assert reported == (
         "A->B: 4 records (about 0 bytes, the oldest 1.5 s old) of 1 partition may be missing now"
     )
@@ -70,3 +74,29 @@ def test_a_group_none_of_whose_offsets_can_be_set_is_not_said_to_continue_anywhe
     some = lines(SET, replace(LEFT, source=TopicPartition("t", 1)))[-1]
     assert "2 offsets, last changed at 1970-01-01 00:01:01 UTC, at the record after its" in some
     assert "last commit, but 1 of them cannot be set; of the records" in some
+
+
+def test_the_age_of_the_groups_offsets_is_told_and_a_silent_sync_is_warned_of():
+    point = recovery_point([PROVEN])
+    told = list(FailoverReport("A->B", point, (SET,), (), SYNCED).lines())
+    assert (
+        "the offsets of groups were last read at the source at 1970-01-01 00:01:03 UTC, 7 s before"
+        in told
+    )
+    assert not any(each.startswith("warning") for each in told)
+    silent = replace(SYNCED, silence="it failed")
+    for groups in ((SET,), ()):
+        report = FailoverReport("A->B", point, groups, (), silent)
+        assert f"warning: {silent.warning}" in list(report.lines())
+        assert report.as_json()["group_sync"] == {
+            "last_read_ms": 63_000, "age_s": 7.0, "warning": silent.warning,
+        }  # fmt: skip
+
+
+def test_a_sync_that_is_off_is_warned_of_only_where_it_once_stored_offsets():
+    off = replace(
+        SYNCED, read_ms=None, silence="sync.group.offsets.enabled is false", enabled=False
+    )
+    point = recovery_point([PROVEN])
+    assert FailoverReport("A->B", point, (), (), off).warning == ""
+    assert FailoverReport("A->B", point, (SET,), (), off).warning == off.warning

@@ -9,7 +9,8 @@ from datetime import timedelta
 from structlog.testing import capture_logs
 
 from replication.errors import ClusterUnavailable
-from spark_jobs.driver.background_tasks import REPORT_EVERY_S, BackgroundTask, BackgroundTasks
+from replication.supervision.task_schedule import REPORT_EVERY_S
+from spark_jobs.driver.background_tasks import BackgroundTask, BackgroundTasks
 
 EVERY = timedelta(seconds=5)
 
@@ -203,3 +204,24 @@ def test_a_task_that_is_asked_to_run_again_has_done_so_only_by_a_run_that_began_
         pool.submit(int).result(10)
         flow.tick()
         assert (flow.tasks.has_run_again, run.runs) == (True, 2)
+
+
+def test_a_report_says_when_a_run_last_ended_well():
+    run = Counting("fine")
+    flow = Flow(run)
+    flow.tick()
+    run.outcome = ClusterUnavailable("A is silent")
+    for _ in range(4):
+        flow.tick(EVERY.total_seconds())
+    first, *failed = flow.reports
+    assert first.good_ms == first.at_ms
+    assert [(each.ok, each.good_ms) for each in failed] == [(False, first.good_ms)] * len(failed)
+    assert failed
+
+
+def test_a_task_that_only_says_that_it_is_off_is_never_done_well():
+    flow = Flow()
+    flow.tasks.add([BackgroundTask("groups", EVERY, lambda: "off", does_nothing=True)])
+    flow.tick()
+    flow.tick()
+    assert [(each.ok, each.summary, each.good_ms) for each in flow.reports] == [(True, "off", 0)]

@@ -10,7 +10,13 @@ from support.settings.configs import a_flow
 from replication.adapters.local.cluster_file import cluster_file, read_ids
 from replication.client.cluster_ids import FlowClusters
 from replication.errors import ClusterUnavailable, ConfigError, WrongCluster
-from replication.state import PRODUCERS_TOPIC, ClusterIds, ProducerEntry, status_topic
+from replication.state import (
+    PRODUCERS_TOPIC,
+    ClusterIds,
+    ProducerEntry,
+    TaskReport,
+    status_topic,
+)
 from spark_jobs.driver.cluster_watch import ClusterWatch
 from spark_jobs.driver.flow_lease import FlowLease
 
@@ -126,7 +132,7 @@ def test_nothing_is_written_to_a_cluster_that_the_targets_address_leads_to_by_mi
     with pytest.raises(WrongCluster, match="target B is now the cluster with id other"):
         watch.check(stage.source, stage.target)
     lease.beat(state="WRONG_CLUSTER", reason="")
-    lease.report(ClusterIds("A->B"))
+    lease.report(TaskReport("A->B", "group offsets"))
     lease.end_epoch(7)
     assert "target B is now" in lease.write_problem
     with pytest.raises(WrongCluster):  # a driver that starts now

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from support.fakes.memory_topics import StoredRecords
 from support.settings.configs import a_flow
@@ -15,6 +17,7 @@ from replication.state import (
     Intent,
     NameDecision,
     ProducerEntry,
+    TaskReport,
     anchors_topic,
     status_topic,
 )
@@ -48,6 +51,11 @@ def test_a_decision_on_a_name_does_not_change_the_mapping_that_another_thread_re
 class Store(StoredRecords):
     """State topics whose status can be followed."""
 
+    posted: tuple = ()
+
+    def post(self, topic: str, record) -> None:
+        self.posted = (*self.posted, record)
+
     def tail(self, topic: str):
         store = self
 
@@ -61,6 +69,12 @@ class Store(StoredRecords):
                 pass
 
         return Followed()
+
+
+class Quiet:
+    """Clusters of which none is another one."""
+
+    target_problem = ""
 
 
 ANCHOR = Anchor("A->B", "t", 0, "t", 5, 5, generation=6)
@@ -121,3 +135,21 @@ def test_the_topic_for_dead_letters_of_a_transform_is_there_before_its_first_bat
     store, flow = Made({}), a_flow().model_copy(update={"transforms": (transform,)})
     FlowLease(flow, store, Clusters()).prepare()
     assert store.made == (("A", "letters of A") if on_error == DEAD_LETTER else ("A",))
+
+
+def test_when_a_task_of_an_earlier_driver_last_ended_well_is_not_forgotten(monkeypatch):
+    """Its source may be gone when the next driver starts: then a failover needs to know it."""
+    monkeypatch.setattr(driver_lease, "WATCH_MS", 10)
+    old = TaskReport("A->B", "old", 5)  # by an older release
+    there = [STATUS, old, TaskReport("A->B", "groups", 9, ok=False, good_ms=7)]
+    store = Store({status_topic("A"): there})
+    lease = FlowLease(a_flow(), store, Quiet())
+    lease.take()
+    failed = TaskReport("A->B", "groups", 20, ok=False, summary="A is silent", good_ms=0)
+    for each in (failed, replace(failed, name="old"), replace(failed, name="new")):
+        lease.report(each)
+    lease.report(replace(failed, ok=True, good_ms=30))
+    lease.report(failed)
+    assert [(each.name, each.good_ms) for each in store.posted] == [
+        ("groups", 7), ("old", 5), ("new", 0), ("groups", 30), ("groups", 30),
+    ]  # fmt: skip
