@@ -29,6 +29,8 @@
 ``verification``: Verification: which offset ranges of source and target should be equal, and
     whether they are
 
+``docs/architecture.md`` has a table "Where is the rule that ...?", in which to look first.
+
 May import: no other room. ``spark_jobs`` and ``orchestration`` import it, never the other way
 round.
 """

@@ -1,5 +1,7 @@
 """A procedure as an operator carries it out, and the failover: what it finds, does and records.
 
+Switchover, failback and drill have rooms of their own.
+
 ``copy_completion``: Waits until a flow has copied what its source holds
 ``failover``: Plans and carries out a failover: groups that cannot be set are left and named
 ``failover_report``: What a failover tells: recovery point and groups, as values and as JSON

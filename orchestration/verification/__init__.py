@@ -1,5 +1,8 @@
 """Verifies with Spark that what flows copied is what their sources hold. For ``isthmus verify``.
 
+By ranges, and it remembers up to where; ``orchestration.flows.comparison`` compares all of a topic
+once, in the process of the command.
+
 ``differences``: Compares ranges that differ record by record, and names what is wrong
 ``flow_verification``: One verification of a flow: plan, compare, look into what differs, remember
 ``outcome``: What a verification found, and its verdict

@@ -1,5 +1,7 @@
 """What the core asks of a cluster: protocols for the adapters, values, readers over them.
 
+No client is here: ``replication.adapters`` implements the protocols.
+
 ``acl_values``: ACL bindings as values: resource, pattern, principal, operation, permission
 ``admin``: Interfaces to a cluster's topics, configs and ACLs and to Isthmus' state topics
 ``cluster_facts``: What a cluster shows of itself beside topics: addresses, disks, quotas, its

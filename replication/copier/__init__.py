@@ -4,7 +4,7 @@
     clean end
 ``dead_letters``: Write skipped records that the target rejected to a dead-letter topic on the
     target
-``epoch``: Time a unit's epoch and the grace period after it, until the next epoch begins
+``epoch``: Time a unit's epoch and the grace after it; end the unit where a newer driver took over
 ``error_policy``: Carry out the ``on.*`` policy of a failed partition: halt it, or skip and record
     the loss
 ``foreign_writers``: Detect producers other than Isthmus that write to our target partitions

@@ -1,4 +1,4 @@
-"""Time a unit's epoch and the grace period after it, until the next epoch begins.
+"""Time a unit's epoch and the grace after it; end the unit where a newer driver took over.
 
 H  Between two epochs a unit is still an appender: its claims stand, and no anchor is clean. So
    nothing is written or trusted at a boundary: another process that gets the unit fences and counts

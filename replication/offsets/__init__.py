@@ -11,8 +11,7 @@
 ``log_bounds``: Says which offsets of a partition do not exist, and moves answers into the other log
 ``source_divergence``: Finds the offset from which on the source lost records that were copied, and
     has others now
-``offset_map``: Sync points between source and target offsets, and the interval that an offset lies
-    in
+``offset_map``: Sync points of source and target, and the answer for an offset that has no record
 ``offset_points``: Offset points: where target offset - source offset changes, stored for
     translation
 ``record_counts``: Counts records in one log up to some offsets, and finds the records of some ranks

@@ -1,4 +1,4 @@
-"""Sync points between source and target offsets, and the interval that an offset lies in. Pure.
+"""Sync points of source and target, and the answer for an offset that has no record. Pure.
 
 The translation of a source offset is the target offset of the next copied record at or behind it,
 exactly: no record is skipped and none read again. Between two sync points it is computed, where

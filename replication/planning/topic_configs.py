@@ -1,5 +1,6 @@
-"""Which configs of a source topic its copy takes, and how a difference is explained. Pure.
+"""Which configs of a source topic its copy takes, and whether it is copied by append. Pure.
 
+Each difference has its reason, for operators.
 The rules are MirrorMaker 2's: read-only and secret configs and those of a broker's file never
 follow; excluded ones are neither copied nor touched; what the source has not set falls back to
 the target's own default, or, with ``use.defaults.from = source``, is set to the source's. Here
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
     from replication.client.admin import ConfigValue
     from replication.settings.flow_settings import Flow
+
+    Settings = Mapping[str, Mapping[str, ConfigValue]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,14 +151,6 @@ def _reason(
     if key not in desired.values:
         return f"not set on {names.source}"
     return f"as on {names.source}"
-
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from replication.client.admin import ConfigValue
-
-    Settings = Mapping[str, Mapping[str, ConfigValue]]
 
 
 def mode_for(theirs: str | None, ours: str | None, delivery: str = "auto") -> str:

@@ -1,6 +1,7 @@
 """Bytes of a Kafka log: record batches, the records in them, and how two logs are compared.
 
-``aborted_filter``: Which batches of a log belong to aborted transactions
+``aborted_filter``: Which batches are not delivered: transaction markers, and those of aborted
+    transactions
 ``batch``: Record batches, format 2 (KIP-98), as bytes: iterate, validate, restamp
 ``batch_comparison``: Compares two logs batch by batch, up to the first record that differs
 ``codec``: Decodes, splits and encodes the records of a batch, where it cannot be copied as bytes

@@ -1,4 +1,4 @@
-"""Which batches of a log belong to aborted transactions. Pure."""
+"""Which batches are not delivered: transaction markers, and those of aborted transactions. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a flow is behind its source, in records and in seconds, for each partition.
+"""How far a flow is behind its source, in records and seconds, and whether that keeps its SLA.
 
 Pure: anchors and the source's end offsets in, lag out. A partition that holds nothing to copy is
 0 s behind, however long no producer has written to it: the age of the last record is not lag.

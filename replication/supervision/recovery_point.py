@@ -1,4 +1,4 @@
-"""What the loss of a flow's source would cost (RPO): per partition, topic and group. Pure.
+"""What the loss of a flow's source would cost (RPO), and whether that keeps its limit. Pure.
 
 The recovery point is known from two things: the position of the copy, behind which nothing was
 copied, and the end of the source. While the source answers that is its end now. Else it is the last

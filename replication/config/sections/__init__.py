@@ -2,7 +2,7 @@
 
 ``clients``: The client settings of each flow and cluster, placeholders unresolved
 ``flow_sections``: Builds the sections of a flow about topics, groups and copying
-``flows``: Decides which flows a file enables
+``flows``: Decides which flows a file enables, and refuses a file that leaves it open
 ``metrics``: Builds the section of the metrics, and checks before a start that its keys fit together
 ``mm2_settings``: Builds the settings of MirrorMaker 2's heartbeats, checkpoints, offset syncs and
     state

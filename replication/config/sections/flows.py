@@ -1,4 +1,4 @@
-"""Decides which flows a file enables."""
+"""Decides which flows a file enables, and refuses a file that leaves it open."""
 
 from __future__ import annotations
 

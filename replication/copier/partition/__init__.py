@@ -10,13 +10,14 @@
     moment
 ``partition_copy``: State of one partition's copy: fetched, in flight and acknowledged offsets, and
     its anchor
-``position``: The copy position of a partition, from its anchor, claims and counted records
+``position``: The copy position of a partition, and which of two claims to it wins
 ``produce_queue``: Queue one partition's batches in order: waiting to be produced, and in flight
 ``producer_batch``: A batch to produce: merging small queued batches, splitting rejected ones
 ``producer_state``: Producer ids, epochs and sequences of one target partition, and the stamp of
     each batch
 ``recovery_queue``: Queue the partitions that need a recovery, and the failure of a fetcher
-``refused_batches``: Split a batch that the target rejected until the rejected record is alone
+``refused_batches``: Split a batch that the target rejected, as too large too, until the record is
+    alone
 ``transactional_copy``: State of a partition whose records and anchor are committed in one
     transaction
 

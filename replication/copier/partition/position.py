@@ -1,4 +1,6 @@
-"""The copy position of a partition, from its anchor, claims and counted records. Pure.
+"""The copy position of a partition, and which of two claims to it wins. Pure.
+
+The position follows from the anchor, the claims and the counted records.
 
 This module implements these invariants of the append engine:
 

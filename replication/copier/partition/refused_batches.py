@@ -1,4 +1,4 @@
-"""Split a batch that the target rejected until the rejected record is alone. No I/O.
+"""Split a batch that the target rejected, as too large too, until the record is alone. No I/O.
 
 A rejected batch uses no sequence: the broker validates a batch before it updates the producer's
 sequence. So the rejected batch, and those out of order because of it, may be sent in another form

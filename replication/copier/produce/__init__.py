@@ -2,11 +2,10 @@
 
 ``append_lease``: Whether a unit may still append: whether it knows, since recently, that no other
     unit took over
-``lease_renewal``: Renew a unit's lease: ask the target whether our producer is still the current
-    one (W)
+``lease_renewal``: Renew a unit's lease, or end the unit: is our producer still the target's current
+    one?
 ``producers``: The producers of a unit: its own, and one for each replication path that it forwards
-    (P3)
-``sender``: Send Produce requests to the target's brokers and handle their responses
+``sender``: Send batches to the target's brokers, and send them again after growing pauses
 ``transaction_outcome``: Verify by its markers that a transaction was committed in each of its
     partitions
 ``transactions``: Commit records and their anchors in one target transaction, for compacted topics

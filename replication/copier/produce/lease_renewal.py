@@ -1,4 +1,7 @@
-"""Renew a unit's lease: ask the target whether our producer is still the current one (W)."""
+"""Renew a unit's lease, or end the unit: is our producer still the target's current one?
+
+Part of invariant W.
+"""
 
 from __future__ import annotations
 

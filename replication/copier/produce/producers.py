@@ -1,4 +1,6 @@
-"""The producers of a unit: its own, and one for each replication path that it forwards (P3).
+"""The producers of a unit: its own, and one for each replication path that it forwards.
+
+Part of invariant P3.
 
 Nothing of a Fetch response is queued before the registry was asked for each of its producer ids
 (P1), and before there is a producer for each replication path that is forwarded.

@@ -1,4 +1,4 @@
-"""Send Produce requests to the target's brokers and handle their responses.
+"""Send batches to the target's brokers, and send them again after growing pauses.
 
 Invariant A: appends are idempotent, and outside of transactions unless the unit is
 transactional, by a producer id that was obtained with the unit's transactional id. A retry sends

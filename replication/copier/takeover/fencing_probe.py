@@ -1,4 +1,6 @@
-"""Fencing probe: does the target accept plain appends and fence old epochs (invariants A and B).
+"""Fencing probe: does the target accept plain appends and fence old epochs.
+
+Invariants A and B need both.
 
 Apache Kafka does both: it accepts a non-transactional append by a producer with a transactional
 id, and after the marker of a newer epoch it rejects the older one. Other clusters with Kafka's

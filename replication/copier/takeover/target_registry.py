@@ -1,4 +1,6 @@
-"""The target's registry of producer ids as one unit knows it, and its second copy (F).
+"""The target's registry of producer ids as one unit knows it, and its second copy.
+
+Part of invariant F.
 
 Each entry stands twice: in the registry, which all flows into the target share, and among the
 flow's anchors. What one of the two topics has lost is restored from the other, also for units that

@@ -16,10 +16,11 @@
     called, checked
 ``range_outcome``: What becomes of one range: records by their target partition, dead letters, and
     the next anchor
-``sql_results``: Adds the rows that SQL returned to the outcome of their range, column by column
+``sql_results``: Adds the rows that SQL returned to the outcome, each with its topic and its
+    partition
 ``chain_results``: Adds the records that single message transforms returned to the outcome of their
     range
-``target_rows``: Puts results, as columns, where they go: to topics and partitions, in order
+``target_rows``: Puts results, as columns, into topics and partitions of the target, in order
 ``target_writer``: Writes what a task made of its ranges: records, dead letters and anchors in one
     transaction
 

@@ -1,4 +1,4 @@
-"""Adds the rows that SQL returned to the outcome of their range, column by column.
+"""Adds the rows that SQL returned to the outcome, each with its topic and its partition.
 
 Results name the number of their record in the task, with a reason above it if it cannot be
 transformed (``record_columns.REASONS``). What they have no column for stays as it is at the source:

@@ -1,4 +1,4 @@
-"""Puts results, as columns, where they go: to topics and partitions, in order."""
+"""Puts results, as columns, into topics and partitions of the target, in order."""
 
 from __future__ import annotations
 

@@ -9,7 +9,8 @@
 ``open_connection``: Open and authenticate a connection with kafka-python, then take its socket over
 ``requests``: Numbers and frames requests, and decodes their responses
 ``responses``: Splits the bytes of a connection into responses
-``retries``: Which errors of brokers pass, and the pauses between attempts
+``retries``: Which errors of coordinators and leaders pass, and the pauses between attempts of a
+    request
 ``session``: When the SASL session of a connection ends, and when to open the next connection
     (KIP-368)
 

@@ -1,4 +1,7 @@
-"""Which errors of brokers pass, and the pauses between attempts."""
+"""Which errors of coordinators and leaders pass, and the pauses between attempts of a request.
+
+Batches are sent again by ``replication.copier.produce.sender``, with pauses of its own.
+"""
 
 from __future__ import annotations
 
