@@ -1,7 +1,7 @@
 """Compares what flows copied with their sources, record by record. For ``isthmus compare``.
 
-In the command's own process, and once; ``orchestration.verification`` compares by Spark jobs, goes on
-where it was, and remembers what it found.
+In the command's own process, and once; ``orchestration.verification`` compares by Spark jobs,
+continues where it was, and remembers what it found.
 
 ``compared_partition``: One partition that is compared, and the result
 ``compared_span``: From which offsets on two logs are compared, and what stands before them

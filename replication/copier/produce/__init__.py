@@ -2,8 +2,8 @@
 
 ``append_lease``: Whether a unit may still append: whether it knows, since recently, that no other
     unit took over
-``lease_renewal``: Renew a unit's lease, or end the unit: is our producer still the target's current
-    one?
+``lease_renewal``: Renew a unit's lease while its producer is the target's current one; else end the
+    unit
 ``producers``: The producers of a unit: its own, and one for each replication path that it forwards
 ``sender``: Send batches to the target's brokers, and send them again after growing pauses
 ``transaction_outcome``: Verify by its markers that a transaction was committed in each of its

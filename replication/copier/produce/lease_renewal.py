@@ -1,4 +1,4 @@
-"""Renew a unit's lease, or end the unit: is our producer still the target's current one?
+"""Renew a unit's lease while its producer is the target's current one; else end the unit.
 
 Part of invariant W.
 """

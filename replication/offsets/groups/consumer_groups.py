@@ -3,9 +3,9 @@
 Rules, each a promise:
 
 * A group with live members on the target is never changed: it consumes there.
-* No position is moved back, except by an operator's explicit ``isthmus offsets set``. Kafka compares
-  nothing at a commit: a group that joins, commits and leaves after the target was read and before
-  our commit (milliseconds; seconds while a coordinator moves) is not protected.
+* No position is moved back, except by an operator's explicit ``isthmus offsets set``.
+  Kafka compares nothing at a commit: a group that joins, commits and leaves after the target was
+  read and before our commit (milliseconds; seconds while a coordinator moves) is not protected.
 * A committed offset is exact, or too low; an offset that is not copied yet is not committed.
 * A group whose offsets on the target are unknown now is left alone: they may be further on.
 * An offset at the source that is part of an open transaction is unknown, which is not none.
