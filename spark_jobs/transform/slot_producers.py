@@ -16,6 +16,7 @@ from replication.client.producer_identity import ProducerIdentity
 from replication.client.state_log import StateLog
 from replication.clock import now_ms
 from replication.copier.takeover.target_registry import TargetRegistry
+from replication.copier.unit_assignment import unit_of
 from replication.errors import ClusterRejected
 from replication.model import LATEST_TIMESTAMP, Mode, PartitionState, TopicPartition
 from replication.state import (
@@ -103,6 +104,11 @@ class SlotProducers:
         target = self.clusters.target_id or self.connected.target.cluster_id
         passes = frozenset(e for way in ways if target not in way for e in way)
         self.clusters = replace(self.clusters, passes=passes)
+
+    def appender(self, partition: TopicPartition) -> tuple[str, int]:
+        """Return the task's producer of a partition, as anchors list it."""
+        me = self.identities[unit_of(*partition, self.slots)]
+        return me.transactional_id, me.producer_id
 
     async def fence_appenders(self, partitions: Collection[TopicPartition]) -> None:
         """Fence those that may still append to these partitions, and read their last anchors.

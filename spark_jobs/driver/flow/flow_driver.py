@@ -132,6 +132,7 @@ class FlowDriver:
             begun=query is not None and self._has_begun(query),
             idle=query is not None and cycle.draining and query.idle(),
             draining=cycle.draining,
+            transforming=self._transforms.alive,
             overdue=cycle.overdue,
             planned=plan.number > 0,
             partitions=len(plan.partitions),

@@ -36,6 +36,7 @@ class Situation:
     begun: bool = False  # it has planned its first epoch
     idle: bool = False  # no epoch of it is running
     draining: bool = False
+    transforming: bool = False  # the run of a transform is at work, be it to its end
     overdue: bool = False  # draining for too long
     planned: bool = False  # what to copy is known
     partitions: int = 0
@@ -99,8 +100,9 @@ def _copying(now: Situation) -> tuple[FlowState, str]:
 def _unwanted(now: Situation) -> tuple[FlowState, str]:
     if now.should_copy:
         return FlowState.WRONG_CLUSTER, now.wrong_cluster
-    if now.query:
-        return FlowState.STOPPING, "ending the epoch"
+    if now.query or now.transforming:  # a batch may still commit
+        work = "epoch" if now.query else "batches of its transforms"
+        return FlowState.STOPPING, f"ending the {work}"
     stays = not now.ending or bool(now.restart)
     if now.desired is Desired.RUN and now.restart:
         return FlowState.STARTING, f"the driver starts again: {now.restart}"

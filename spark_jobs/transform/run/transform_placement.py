@@ -164,7 +164,8 @@ class Placement:
             target_topic=plan.target.topic,
             source=begin,
             target=end,
-            clean=True,
+            appenders=(self.producers.appender(plan.source),),
+            clean=False,  # from now on a task may append, before it commits another anchor
             generation=self.producers.generation,
             state=PartitionState.RUNNING,
             reason="",

@@ -11,7 +11,10 @@ from support.settings.configs import a_flow
 
 from replication.client.network import Fenced
 from replication.client.state_log import StateLog
+from replication.copier.unit_assignment import unit_of
 from replication.model import Mode, PartitionPlan, PartitionState, TopicPartition
+from replication.recovery.flow_fence import fence_flow
+from replication.recovery.proven_positions import prove_positions
 from replication.settings.state_policies import Policies
 from replication.state import PRODUCERS_TOPIC, Anchor, Loss, ProducerEntry, anchors_topic
 from spark_jobs.transform.run.transform_placement import Placement
@@ -94,6 +97,24 @@ def test_what_a_loss_costs_and_where_it_ends_is_written_at_once():
     found, (loss, anchor) = asyncio.run(run())
     assert (loss.first, loss.next, loss.state) == (100, 120, PartitionState.LOST_RANGE)
     assert (found.source, anchor) == (120, found)
+
+
+def test_a_failover_fences_the_task_of_a_first_batch():
+    """No anchor of a task is there yet: the driver's own names the task."""
+
+    async def run():
+        stage = Stage()
+        producers = await stage.taken(1)
+        await Placement(stage.flow, producers).place([PLAN])
+        log = StateLog(stage.target, anchors_topic("A"))
+        fence = await fence_flow("A->B", stage.target, log, 2)
+        me = producers.identities[unit_of(*HERE, 2)]
+        assert [*fence.markers] == [me.transactional_id]
+        with pytest.raises(Fenced):
+            await stage.target.end_transaction(me.transactional_id, me.producer, commit=True)
+        return await prove_positions("f1", fence, stage.target, ())
+
+    assert [(each.source, each.exact) for each in asyncio.run(run())] == [(0, True)]
 
 
 def test_every_task_has_a_producer_and_so_has_the_driver_and_all_are_registered():

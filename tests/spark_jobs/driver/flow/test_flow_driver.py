@@ -47,6 +47,26 @@ def test_bl_223_connections_to_a_former_cluster_end_with_the_driver(flow):
     assert flow.restart_reason == "an operator accepted the cluster with id xyz for A->B"
 
 
+def test_a_flow_is_not_stopped_while_a_batch_of_a_transform_may_still_commit(flow):
+    asked = []
+    run = SimpleNamespace(
+        alive=True,
+        problem="",
+        halted={},
+        reasons={},
+        waiting=0,
+        stop=lambda: asked.append(True),
+        stopping=True,
+    )
+    flow._transforms._runs[0] = run
+    flow.lease.desired = Desired.STOP
+    flow._transform(flow.situation())
+    assert asked == [True]
+    assert flow_state(flow.situation())[0] is FlowState.STOPPING
+    run.alive = False
+    assert flow_state(flow.situation())[0] is FlowState.STOPPED
+
+
 def test_a_flow_ends_with_the_driver_and_says_why_that_starts_again(flow):
     assert not flow.done
     flow.end(restart="the file was edited: metrics.*")

@@ -137,6 +137,19 @@ def test_the_next_step(now, step):
             {**COPYING, "ending": True}, FlowState.STOPPING, "ending the epoch", id="ending"
         ),
         pytest.param({"ending": True}, FlowState.STOPPED, "", id="ended"),
+        *(
+            pytest.param(
+                {**READY, **unwanted, "transforming": True},
+                FlowState.STOPPING,
+                "ending the batches of its transforms",
+                id=f"a batch may still commit: {unwanted}",
+            )
+            for unwanted in (
+                {"desired": Desired.PAUSE},
+                {"desired": Desired.STOP},
+                {"ending": True},
+            )
+        ),
         pytest.param(
             {**READY, "desired": Desired.PAUSE},
             FlowState.PAUSED,
