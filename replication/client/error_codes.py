@@ -64,3 +64,14 @@ class ErrorCode(IntEnum):
     FETCH_SESSION_TOPIC_ID_ERROR = 106  # likewise, of a topic in a fetch session
     STALE_MEMBER_EPOCH = 113  # of a KIP-848 group: as ILLEGAL_GENERATION
     TRANSACTION_ABORTABLE = 120  # the transaction must be aborted, the producer may go on (KIP-890)
+
+
+def named_error(code: int) -> str:
+    """Return an error code for a message: ``error 7 (REQUEST_TIMED_OUT)``.
+
+    Without a name where it is none of those above.
+    """
+    try:
+        return f"error {code} ({ErrorCode(code).name})"
+    except ValueError:
+        return f"error {code}"

@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from replication.client.error_codes import ErrorCode
+from replication.client.error_codes import ErrorCode, named_error
 from replication.client.fetch_session import FetchOptions
 from replication.client.network import Fenced, NotGranted, PartitionReader
 from replication.client.read_committed import DecidedRecords, ReadCommittedBuffer
@@ -216,7 +216,7 @@ class StateLog:
             if ack is not None and ack.error not in _RETRIABLE:
                 self._unknown.pop(producer, None)
                 kind = NotGranted if ack.error in _NOT_ALLOWED else ClusterRejected
-                raise kind(f"writing {self.topic}: error {ack.error} {ack.message}")
+                raise kind(f"writing {self.topic}: {named_error(ack.error)} {ack.message}")
             if time.monotonic() > deadline:
                 raise ClusterUnavailable(f"writing {self.topic}: {error or ack}")
             await asyncio.sleep(0.1)

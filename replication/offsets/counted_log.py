@@ -7,7 +7,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from replication.client.error_codes import ErrorCode
+from replication.client.error_codes import ErrorCode, named_error
 from replication.client.fetch_session import FetchOptions
 from replication.client.log_end import confirmed_end
 from replication.client.network import PartitionReader
@@ -150,7 +150,7 @@ class CountedLog:
             if found is not None:
                 if found.error == ErrorCode.NONE:
                     return found
-                message = f"error {found.error}"
+                message = named_error(found.error)
                 if found.error == ErrorCode.OFFSET_OUT_OF_RANGE:
                     start = await self.start()
                     if start <= at:

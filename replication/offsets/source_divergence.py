@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from replication.client.error_codes import ErrorCode
+from replication.client.error_codes import ErrorCode, named_error
 from replication.client.fetch_session import FetchOptions
 from replication.client.log_end import confirmed_end
 from replication.client.network import PartitionReader
@@ -35,7 +35,7 @@ async def lost_from(source: Network, anchor: Anchor) -> int | None:
     reading = PartitionReader(source, where, _CONNECTION)
     found = await reading.fetch(anchor.source, _OPTIONS, anchor.source_epoch)
     if found is None or found.error not in {ErrorCode.NONE, ErrorCode.OFFSET_OUT_OF_RANGE}:
-        error = "it has no leader" if found is None else f"error {found.error}"
+        error = "it has no leader" if found is None else named_error(found.error)
         raise ClusterUnavailable(f"reading {where}: {error}")
     if found.diverging is not None:
         return min(found.diverging.end_offset, anchor.source)

@@ -12,6 +12,7 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from replication.client.error_codes import named_error
 from replication.client.producer_identity import ProducerIdentity
 from replication.client.state_log import StateLog
 from replication.clock import now_ms
@@ -178,7 +179,7 @@ class SlotProducers:
         await target.refresh([log.topic])
         name, where = me.transactional_id, [log.partition]
         for refused, error in (await target.add_to_transaction(name, me.producer, where)).items():
-            raise ClusterRejected(f"writing {refused}: error {error}")
+            raise ClusterRejected(f"writing {refused}: {named_error(error)}")
         await log.append(stored, me)
         await target.end_transaction(name, me.producer, commit=True)
 

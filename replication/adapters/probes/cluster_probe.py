@@ -28,7 +28,7 @@ from replication.client.cluster_facts import (
     Quota,
     RecordTimes,
 )
-from replication.client.error_codes import ErrorCode
+from replication.client.error_codes import ErrorCode, named_error
 from replication.errors import ClusterRejected, ReplicationError
 from replication.model import MAX_TIMESTAMP, TopicPartition
 
@@ -248,7 +248,7 @@ async def _answer_or_unknown(
 
 def _raise(code: int, needs: str) -> None:
     if code:
-        raise ClusterRejected(needs if _is_denied(code) else f"error {code}")
+        raise ClusterRejected(needs if _is_denied(code) else named_error(code))
 
 
 def _is_denied(code: int) -> bool:

@@ -17,6 +17,7 @@ from kafka.protocol.metadata import MetadataRequest
 
 from replication.adapters.wire.fetch_produce_codec import CONSUMER_REPLICA_ID
 from replication.client.cluster_facts import LogDir, Quota
+from replication.client.error_codes import named_error
 from replication.model import NO_LEADER_EPOCH, IsolationLevel
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def log_dirs() -> Any:
 def read_log_dirs(broker: int, answer: Any) -> Iterator[LogDir]:
     """Yield a broker's log directories."""
     for each in answer.results:
-        problem = f"error {each.error_code}" if each.error_code else ""
+        problem = named_error(each.error_code) if each.error_code else ""
         total, usable = (
             None if size is None or size < 0 else int(size)
             for size in (each.total_bytes, each.usable_bytes)

@@ -19,7 +19,7 @@ from replication.adapters.wire.coordinator_search import (
     CoordinatorType,
     find_coordinators,
 )
-from replication.client.error_codes import ErrorCode
+from replication.client.error_codes import ErrorCode, named_error
 from replication.client.network import Fenced, NotGranted
 from replication.errors import ClusterRejected, ClusterUnavailable, ReplicationError
 from replication.model import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, ProducerIdAndEpoch, TopicPartition
@@ -230,8 +230,7 @@ def _granted(answer: Any) -> ProducerIdAndEpoch:
 
 def _problem(doing: str, errors: set[int]) -> ClusterRejected | ClusterUnavailable:
     """Return the exception for a coordinator's final errors."""
-    codes = ", ".join(map(str, sorted(errors))) or "no answer"
-    message = f"{doing}: error {codes}"
+    message = f"{doing}: {', '.join(map(named_error, sorted(errors))) or 'no answer'}"
     if errors & _FENCED:
         return Fenced(message)
     if errors & _NOT_GRANTED:

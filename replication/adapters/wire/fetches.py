@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from replication.adapters.wire import fetch_produce_codec
 from replication.adapters.wire.connection.open_connection import NO_VERSION
 from replication.adapters.wire.connection.requests import CALL_S, Framed, malformed, settle
-from replication.client.error_codes import ErrorCode
+from replication.client.error_codes import ErrorCode, named_error
 from replication.client.network import SessionLost
 from replication.errors import ClusterUnavailable
 
@@ -142,7 +142,7 @@ class Fetches:
 
 
 def _problem(channel: Channel, error: int, session: FetchSession | None) -> ClusterUnavailable:
-    message = f"fetching from {channel.where}: error {error}"
+    message = f"fetching from {channel.where}: {named_error(error)}"
     if session is not None and error in _SESSION_LOST:
         session.refused()
         return SessionLost(message)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kafka.protocol.consumer import OffsetCommitRequest
 
-from replication.client.error_codes import ErrorCode
+from replication.client.error_codes import ErrorCode, named_error
 from replication.model import NO_LEADER_EPOCH, TopicPartition
 from replication.offsets.groups.consumer_groups import UNSTABLE, Committed
 
@@ -87,7 +87,7 @@ def rejection(answer: Any, action: CommitGroup) -> tuple[set[int], str]:
         for topic in answer.topics
         for each in topic.partitions
     }
-    reasons = [f"{REASONS.get(code, f'error {code}')} ({at})" for code, at in errors.items()]
+    reasons = [f"{REASONS.get(code, named_error(code))} ({at})" for code, at in errors.items()]
     if missing := sorted(action.positions.keys() - answered):
         reasons.append(f"the response lacks {missing[0]}")
     return set(errors), "; ".join(reasons)

@@ -25,7 +25,7 @@ from replication.adapters.wire.group_codec import (
     positions_of,
     rejection,
 )
-from replication.client.error_codes import ErrorCode
+from replication.client.error_codes import ErrorCode, named_error
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.offsets.groups.consumer_groups import Group
 
@@ -117,7 +117,7 @@ class Groups:
                     if each.protocol_type in _CONSUMERS or kind_of(each) != "classic"
                 ]
             if answer.error_code not in COORDINATOR_MOVED:
-                raise ClusterRejected(f"listing groups: error {answer.error_code}")
+                raise ClusterRejected(f"listing groups: {named_error(answer.error_code)}")
         raise ClusterUnavailable("listing groups: the coordinators are not ready")
 
     async def positions(self, groups: Iterable[Group]) -> dict[str, Positions]:
@@ -165,10 +165,10 @@ class Groups:
                     positions[each.group_id] = positions_of(each)
                 elif each.error_code in COORDINATOR_MOVED:
                     self.unavailable[node] = (
-                        f"coordinator {node} is not ready: error {each.error_code}"
+                        f"coordinator {node} is not ready: {named_error(each.error_code)}"
                     )
                 elif each.error_code != ErrorCode.GROUP_ID_NOT_FOUND:
-                    why = REASONS.get(each.error_code, f"error {each.error_code}")
+                    why = REASONS.get(each.error_code, named_error(each.error_code))
                     raise ClusterRejected(f"reading the offsets of group {each.group_id}: {why}")
         return positions
 
@@ -247,7 +247,7 @@ async def members(
             if error in {ErrorCode.NONE, ErrorCode.GROUP_ID_NOT_FOUND}:
                 return len(described.members)
         if error not in COORDINATOR_MOVED:
-            raise ClusterRejected(f"describing group {group}: error {error}")
+            raise ClusterRejected(f"describing group {group}: {named_error(error)}")
     raise ClusterUnavailable(f"describing group {group}: its coordinator is not ready")
 
 

@@ -10,7 +10,7 @@ from kafka.protocol.consumer import ListOffsetsRequest
 from replication.adapters.wire.batched_requests import BatchedRequests
 from replication.adapters.wire.connection.retries import TRY_AGAIN, attempts
 from replication.adapters.wire.fetch_produce_codec import CONSUMER_REPLICA_ID
-from replication.client.error_codes import ErrorCode
+from replication.client.error_codes import ErrorCode, named_error
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import (
     EARLIEST_LOCAL_TIMESTAMP,
@@ -60,7 +60,9 @@ class Offsets:
                 if error == ErrorCode.NONE:
                     return offset
                 if error not in TRY_AGAIN:
-                    raise ClusterRejected(f"requesting an offset of {partition}: error {error}")
+                    raise ClusterRejected(
+                        f"requesting an offset of {partition}: {named_error(error)}"
+                    )
             await self._stale.ask(partition.topic)
         raise ClusterUnavailable(f"requesting an offset of {partition}: the leader does not answer")
 

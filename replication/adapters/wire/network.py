@@ -16,7 +16,7 @@ from replication.adapters.wire.coordination import Coordination
 from replication.adapters.wire.fetches import Fetches, PendingFetch
 from replication.adapters.wire.groups import Groups, members
 from replication.adapters.wire.list_offsets import Offsets
-from replication.client.error_codes import ErrorCode
+from replication.client.error_codes import ErrorCode, named_error
 from replication.client.fetch_values import FetchBuffer, Fetched, FetchEntry, Leader
 from replication.client.network import APPENDS
 from replication.errors import ClusterRejected, ClusterUnavailable
@@ -209,7 +209,9 @@ class WireNetwork:
     ) -> None:
         rejected = await self.add_to_transaction(transactional_id, producer, partitions)
         if rejected:
-            errors = ", ".join(f"{each}: error {code}" for each, code in sorted(rejected.items()))
+            errors = ", ".join(
+                f"{each}: {named_error(code)}" for each, code in sorted(rejected.items())
+            )
             raise ClusterRejected(f"fencing {transactional_id}: {errors}")
         await self.end_transaction(transactional_id, producer, commit=False)
 

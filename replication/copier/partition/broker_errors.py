@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from replication.client.error_codes import ErrorCode
+from replication.client.error_codes import ErrorCode, named_error
 from replication.model import NO_LEADER_EPOCH, OffsetRange, PartitionState
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ _STUCK = {
 LEADER_MOVED = {ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH}
 # A response with one of these codes may mean that the broker cannot read its log at this offset.
 UNREADABLE: dict[int, str] = {
-    each: f"the source broker cannot read its log there: error {each} ({each.name})"
+    each: f"the source broker cannot read its log there: {named_error(each)}"
     for each in (
         ErrorCode.UNKNOWN_SERVER_ERROR,
         ErrorCode.CORRUPT_MESSAGE,
@@ -137,7 +137,7 @@ def append_error(code: int, message: str = "") -> PartitionError:
     detail = f" ({message})" if message else ""
     if code in _REFUSED:
         return PartitionError(Recovery.SPLIT, _REFUSED[code] + detail, PartitionState.REFUSED)
-    reason = _FORBIDDEN.get(code, f"the target rejects a batch with error {code}")
+    reason = _FORBIDDEN.get(code, f"the target rejects a batch: {named_error(code)}")
     return PartitionError(Recovery.DECIDE, reason + detail, PartitionState.REFUSED)
 
 
@@ -190,7 +190,7 @@ def fetch_error(code: int) -> PartitionError:
     if code == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
         reason = "not authorized to read the source topic"
         return PartitionError(Recovery.DECIDE, reason, PartitionState.REFUSED)
-    reason = UNREADABLE.get(code, f"the source answers with error {code}")
+    reason = UNREADABLE.get(code, f"the source broker answers {named_error(code)}")
     return PartitionError(Recovery.RETRY, reason)
 
 

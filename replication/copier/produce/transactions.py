@@ -23,6 +23,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from replication.client.error_codes import named_error
 from replication.clock import now_ms
 from replication.copier.partition.broker_errors import PartitionError, Recovery, join_error
 from replication.copier.produce.transaction_outcome import (
@@ -142,7 +143,7 @@ class Transactions:
         )
         self.sender.send_in(identity.transactional_id)
         if anchors in refused and not any(each.target in refused for each in partition_copies):
-            raise _Aborted(f"{anchors.topic}: error {refused[anchors]}")
+            raise _Aborted(f"{anchors.topic}: {named_error(refused[anchors])}")
         for partition in partition_copies:
             if not refused:
                 partition.join(self._path, identity.producer)

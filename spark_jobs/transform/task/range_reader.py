@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from replication.client.error_codes import ErrorCode
+from replication.client.error_codes import ErrorCode, named_error
 from replication.client.fetch_session import FetchOptions
 from replication.client.network import PartitionReader
 from replication.errors import ClusterRejected, ClusterUnavailable
@@ -91,7 +91,8 @@ class RangeReader:
             raise ClusterRejected(f"reading {self.work.source}: Isthmus' user needs READ on it")
         self._silent += 1
         if self._silent > _SILENT_FETCHES:
-            raise ClusterUnavailable(f"reading {self.work.source}: error {error}")
+            why = "it has no leader that answers" if error is None else named_error(error)
+            raise ClusterUnavailable(f"reading {self.work.source}: {why}")
         await self.network.refresh([self.work.source.topic])
 
     async def _batches(self, found: Fetched) -> list[Batch]:

@@ -12,7 +12,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from replication.client.error_codes import ErrorCode
+from replication.client.error_codes import ErrorCode, named_error
 from replication.clock import now_ms
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import TopicPartition
@@ -70,7 +70,7 @@ class TargetWriter:
         )
         for where, error in sorted(refused.items()):
             if error != ErrorCode.OPERATION_NOT_ATTEMPTED:
-                raise ClusterRejected(f"writing {where}: {_named(error)}")
+                raise ClusterRejected(f"writing {where}: {named_error(error)}")
 
     async def append(self, records: Mapping[TopicPartition, TargetRecords]) -> None:
         """Append records to their partitions, in order, and wait for every ack."""
@@ -103,7 +103,9 @@ class TargetWriter:
                     self._acked(where, batches[where].records, ack)
                     del left[where]
                 elif ack.error not in _RETRIABLE:
-                    raise ClusterRejected(f"writing {where}: {_named(ack.error)} {ack.message}")
+                    raise ClusterRejected(
+                        f"writing {where}: {named_error(ack.error)} {ack.message}"
+                    )
             if not left:
                 return
             if time.monotonic() > deadline:
@@ -151,10 +153,3 @@ class TargetWriter:
         given = [(*where, memoryview(batches[where])) for where in listed]
         self.network.produce(node, given, on_response, self.work.producer.transactional_id)
         return await answered
-
-
-def _named(error: int) -> str:
-    try:
-        return ErrorCode(error).name
-    except ValueError:
-        return f"error {error}"

@@ -50,7 +50,9 @@ def test_the_fullest_disk_of_a_target_decides(free, level):
 def test_a_full_disk_of_a_source_is_no_concern_of_ours_and_an_offline_one_is():
     source = Use("A", (a_flow(),))
     assert judged(source, log_dirs=(LogDir(1, "/a", 1000, 1),))["disk"].level is FindingLevel.OK
-    offline = judged(source, log_dirs=(LogDir(1, "/a", None, None, "error 56"),))["disk"]
+    offline = judged(
+        source, log_dirs=(LogDir(1, "/a", None, None, "error 56 (KAFKA_STORAGE_ERROR)"),)
+    )["disk"]
     assert offline.level is FindingLevel.ERROR
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import kafka.errors
 import pytest
 
-from replication.client.error_codes import ErrorCode
+from replication.client.error_codes import ErrorCode, named_error
 
 # kafka-python keeps the names of old releases of Kafka here.
 FORMER_NAMES = {
@@ -27,4 +27,6 @@ def test_a_number_from_the_wire_is_found_by_its_name_and_an_unknown_one_is_not()
     assert again.get(7) == "again"
     assert again.get(4711) is None
     assert f"error {ErrorCode.REQUEST_TIMED_OUT}" == "error 7"
+    assert named_error(7) == named_error(ErrorCode.REQUEST_TIMED_OUT)
+    assert (named_error(7), named_error(4711)) == ("error 7 (REQUEST_TIMED_OUT)", "error 4711")
     assert not ErrorCode.NONE

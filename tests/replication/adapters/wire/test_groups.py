@@ -260,7 +260,7 @@ def test_a_coordinator_that_is_silent_or_not_ready_leaves_its_groups_out(network
     asked = [Group("g1", node=1), Group("h", node=1), Group("g2", node=2)]
     assert asyncio.run(network.groups.positions(asked)) == {"h": {A0: Committed(5)}}
     assert network.groups.unavailable == {
-        1: "coordinator 1 is not ready: error 16",
+        1: "coordinator 1 is not ready: error 16 (NOT_COORDINATOR)",
         2: "broker 2 is silent",
     }
 
@@ -313,7 +313,7 @@ def test_a_commit_follows_a_coordinator_that_moved(network):
 def test_a_commit_whose_coordinator_is_never_ready_is_reported(network):
     network.responses[OffsetCommitRequest] = [committed(a0=16, a1=0, b0=0)]
     network.responses[FindCoordinatorRequest] = [coordinator(6, "g")]
-    assert asyncio.run(network.groups.commit([COMMIT])) == {"g": "error 16 (a-0)"}
+    assert asyncio.run(network.groups.commit([COMMIT])) == {"g": "error 16 (NOT_COORDINATOR) (a-0)"}
     assert len(network.requests(OffsetCommitRequest)) == 4
 
 
