@@ -52,8 +52,8 @@ class FlowClusters:
         if cluster_id == other:
             raise WrongCluster(f"{now}, which is {theirs}: {wait}")
         raise WrongCluster(
-            f"{now}: {wait}. If {mine} was replaced by a new cluster on purpose, accept it with "
-            f"`isthmus resolve accept --flow '{self.flow}'`"
+            f"{now}: {wait}. If {mine} was replaced by a new cluster on purpose, accept it: "
+            f"isthmus resolve FILE accept --flow '{self.flow}'"
         )
 
 

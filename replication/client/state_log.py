@@ -120,7 +120,10 @@ class StateLog:
                 found, self._kept = self._kept, []
                 return found
             if time.monotonic() > deadline and not records:
-                raise ClusterUnavailable(f"reading {self.topic}: no progress at {self.position}")
+                raise ClusterUnavailable(
+                    f"reading {self.topic}: no record at offset {self.position} in "
+                    f"{_NO_PROGRESS_S:g} s: check that its partition has a leader"
+                )
 
     async def wait_for_more(self, wait_ms: int) -> list[Stored]:
         """Return the next records, or none after ``wait_ms``."""
@@ -136,7 +139,10 @@ class StateLog:
         seen = self.markers
         while any(seen.get(each, NO_PRODUCER_EPOCH) < epoch for each, epoch in epochs.items()):
             if time.monotonic() > deadline:
-                raise ClusterUnavailable(f"waiting for our fence marker in {self.topic}")
+                raise ClusterUnavailable(
+                    f"no fence marker in {self.topic} after {_NO_PROGRESS_S:g} s: check its leader "
+                    "and in-sync replicas"
+                )
             self._kept += await self.wait_for_more(50)
 
     async def append(
@@ -212,7 +218,9 @@ class StateLog:
                     continue
             if ack is not None and ack.error in _FENCED:
                 self._unknown.pop(producer, None)
-                raise Fenced(f"writing {self.topic}: a newer producer has fenced ours")
+                raise Fenced(
+                    f"writing {self.topic}: another driver or a failover fenced our producer"
+                )
             if ack is not None and ack.error not in _RETRIABLE:
                 self._unknown.pop(producer, None)
                 kind = NotGranted if ack.error in _NOT_ALLOWED else ClusterRejected

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _CLOCKS_DIFFER_MS = 60_000  # an entry and an anchor may be written on different machines
 _LOST = (
     f"{PRODUCERS_TOPIC} on {{cluster}} has lost entries: {{flow}} has copied to that cluster "
-    "before, and {why}, so its copies there cannot be separated from records produced there, and "
+    "before, and {why}, so its copies there cannot be distinguished from its own records, and "
     "would be copied back. Start the driver of {flow}: it restores what its anchors prove. If this "
     "remains, delete the topics that it copied and let it copy them again"
 )

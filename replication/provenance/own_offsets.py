@@ -92,7 +92,10 @@ class OwnOffsets:
             answer = await reading.fetch(position, FetchOptions())
             if answer is None or not answer.records:
                 if time.monotonic() > progress_at + _NO_PROGRESS_S:
-                    raise ClusterUnavailable(f"reading {partition}: no progress at {position}")
+                    raise ClusterUnavailable(
+                        f"reading {partition}: no record at offset {position} in "
+                        f"{_NO_PROGRESS_S:g} s: check that it has a leader"
+                    )
                 await asyncio.sleep(_PAUSE_S)
                 await self.network.refresh([partition.topic])
                 code = ErrorCode.NONE if answer is None else answer.error

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 _ATTEMPTS = 4  # to find a topic that is needed to prevent replication cycles
 _PAUSE_S = 0.3
 _UNAUTHORIZED = (
-    f"Isthmus' user cannot read {PRODUCERS_TOPIC} on the source, so copies cannot be separated "
-    "from records produced exists: allow it READ and DESCRIBE on that topic"
+    f"Isthmus' user cannot read {PRODUCERS_TOPIC} on the source, so copies cannot be distinguished "
+    "from records produced on the source: grant it READ and DESCRIBE on that topic"
 )
 
 

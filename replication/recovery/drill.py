@@ -79,15 +79,20 @@ def misannounced(
         announced = named.get(where)
         offsets = [each.offset for each in records]
         if announced is None:
-            problems.append(f"{where} lacks offset {offsets[0]}, and the failover did not name it")
+            problems.append(
+                f"{where}: offset {offsets[0]} is missing; the failover did not report it"
+            )
         elif offsets[0] < announced.first or (announced.exact and offsets[0] != announced.first):
             problems.append(
-                f"{where} lacks offsets from {offsets[0]} on, "
-                f"named were those from {announced.first} on"
+                f"{where}: offsets from {offsets[0]} on are missing; the failover reported "
+                f"{announced.first} as the first missing offset"
             )
     for where, each in sorted(named.items()):
         if each.exact and each.records > len(missing.get(where, [])):
-            problems.append(f"{where} lacks fewer records than the {each.records} that were named")
+            problems.append(
+                f"{where}: the failover reported {each.records} missing records, but "
+                f"{len(missing.get(where, []))} are missing"
+            )
     return tuple(problems)
 
 

@@ -103,9 +103,9 @@ def failback_steps(flow: str, back: str, options: FailbackOptions) -> tuple[Step
     merge = options.tail is TailChoice.MERGE
     tail = StepPlan(
         f"{options.tail.value} tail",
-        f"let {flow} copy the tail to {target}, behind what clients wrote there"
+        f"let {flow} copy the tail to {target}, after what clients wrote there"
         if merge
-        else f"leave the tail on {source}: note it as a loss, and move {flow} behind it",
+        else f"leave the tail on {source}: record it as a loss, and let {flow} continue after it",
         stay if merge else f"isthmus losses lists it; its records stay on {source}",
     )
     tail_steps = _recreation(source, target, back, options) if options.truncates else (tail,)
@@ -116,7 +116,7 @@ def failback_steps(flow: str, back: str, options: FailbackOptions) -> tuple[Step
         *tail_steps,
         StepPlan(
             "resume",
-            f"let {flow} and {back} run, while clients stay on {target}",
+            f"resume {flow} and {back}; clients stay on {target}",
             f"isthmus failover FILE --flow '{flow}', which stops {flow} again",
         ),
         StepPlan(DRAIN, "wait until both have copied what was there", stay),

@@ -162,16 +162,21 @@ def open_since(last: Operation | None, target: str) -> str:
 def standing(last: Operation | None, target: str) -> str:
     """Return how far a flow's last operation got, and what can be done; empty: nothing is left."""
     if last is not None and (last.verb, last.state) == (FAILBACK, RUNNING):
-        return f"{last.verb} {last.id} of {last.by} is not finished; run it again to continue it"
+        again = _command(last, last.verb)
+        return f"{last.verb} {last.id} of {last.by} is not finished; continue it: {again}"
     if since := open_since(last, target):
         return since
     if last is None or last.state != RUNNING:
         return ""
-    back = "resume" if last.verb == FAILOVER else f"{last.verb} --undo"
+    back = ("resume", "") if last.verb == FAILOVER else (last.verb, " --undo")
     return (
-        f"{last.verb} {last.id} of {last.by} is not finished; run it again, or go back with "
-        f"`isthmus {back}`"
+        f"{last.verb} {last.id} of {last.by} is not finished; continue it: "
+        f"{_command(last, last.verb)}; or go back: {_command(last, back[0])}{back[1]}"
     )
+
+
+def _command(last: Operation, verb: str) -> str:
+    return f"isthmus {verb} FILE --flow '{last.flow}'"
 
 
 def remaining(steps: Sequence[StepPlan], operation: Operation) -> tuple[StepPlan, ...]:

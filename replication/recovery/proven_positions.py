@@ -95,7 +95,10 @@ async def _counted(
     reading, deadline = PartitionReader(target, where, "count"), time.monotonic() + _PATIENCE_S
     while not count.complete:
         if time.monotonic() > deadline:
-            raise ClusterUnavailable(f"waiting for our fence marker in {where}")
+            raise ClusterUnavailable(
+                f"no fence marker in {where} after {_PATIENCE_S:g} s: check its leader and in-sync "
+                "replicas"
+            )
         found = await reading.fetch(count.next_offset, FetchOptions(max_wait_ms=50))
         if found is None or found.error:
             if found is not None and found.error == ErrorCode.OFFSET_OUT_OF_RANGE:

@@ -82,7 +82,7 @@ def switchover_steps(
         StepPlan("deny writes", f"deny all users WRITE on the topics of {flow} on {source}", back),
         StepPlan(
             "wait for producers",
-            f"wait {within} until nobody has written to {source} for {options.quiet_s:g} s",
+            f"wait {within} until no producer has written to {source} for {options.quiet_s:g} s",
             back,
         ),
         StepPlan("drain", f"wait {within} until all of {source} is on {target}", back),
@@ -101,11 +101,11 @@ def switchover_steps(
         ),
         StepPlan(
             "open target",
-            f"see that nobody wrote to {source} meanwhile; mark {target} as the cluster that "
-            f"clients write to; {flow} stays stopped",
+            f"check that no producer wrote to {source} meanwhile; mark {target} as the cluster "
+            f"that clients write to; {flow} stays stopped",
             no_more,
         ),
-        StepPlan("allow writes", f"take the denied writes on {source} back", no_more),
+        StepPlan("allow writes", f"remove the DENY ACLs on {source}", no_more),
     ]
     left_out = set() if options.deny_writes else {"deny writes", "allow writes"}
     left_out |= set() if options.tail else {"compare tail"}

@@ -106,7 +106,8 @@ class TransactionOutcome:
             self._drop_deleted(left, unseen)
             if left and time.monotonic() > deadline:
                 raise ClusterUnavailable(
-                    f"waiting for the commit or abort marker of our transaction in {min(left)}"
+                    f"no commit or abort marker of our transaction in {min(left)} after "
+                    f"{_TIMEOUT_S:g} s: check its leader and in-sync replicas"
                 )
         return aborted
 

@@ -98,7 +98,10 @@ async def _read_to_markers(
         if partition.state is PartitionState.RUNNING and not count.complete
     ]:
         if time.monotonic() > deadline:
-            raise ClusterUnavailable(f"waiting for our fence marker in {missing[0].target}")
+            raise ClusterUnavailable(
+                f"no fence marker in {missing[0].target} after {_MARKER_PATIENCE_S:g} s: check its "
+                "leader and in-sync replicas"
+            )
         for partition, start in (await _read_some(target, missing, counts, buffer)).items():
             begin = counts[partition].next_offset
             trimmed[partition] = f"the target no longer has offsets [{begin}, {start})"

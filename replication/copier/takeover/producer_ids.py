@@ -72,8 +72,8 @@ async def _plain(
     if me.producer_id == NO_PRODUCER_ID and spec.target_is_replicated:
         raise ClusterRejected(
             f"{spec.flow}: {spec.target_alias} grants Isthmus' user no producer id, so flows that "
-            "read it could not separate copies from its own records and would copy them back: "
-            f"allow it WRITE on the TransactionalId isthmus.{spec.flow} (prefixed), or "
+            "read it could not distinguish copies from its own records and would copy them back: "
+            f"grant it WRITE on the TransactionalId isthmus.{spec.flow} (prefixed), or "
             "IDEMPOTENT_WRITE on the cluster"
         )
     return me

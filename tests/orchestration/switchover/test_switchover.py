@@ -349,7 +349,9 @@ def test_an_undo_by_the_other_verb_says_how_to_go_back(stage):
         stage.operator("drain", Killed()).carry_out()
     someone = Operator(FLOW, stage.store, lambda _: None)
     failing_over = Failover(FLOW, a_config(FLOW), Clusters(stage.store), someone, None, None)
-    with pytest.raises(ConfigError, match=r"B is not open .* with `isthmus switchover --undo`"):
+    with pytest.raises(
+        ConfigError, match=r"B is not open .* or go back: isthmus switchover FILE .* --undo"
+    ):
         failing_over.undo()
 
 

@@ -32,7 +32,7 @@ def test_any_other_cluster_says_how_it_is_accepted(verify, side):
     with pytest.raises(WrongCluster) as caught:
         verify("new")
     assert str(caught.value).startswith(f"{side} is now the cluster with id new: ")
-    assert str(caught.value).endswith("`isthmus resolve accept --flow 'A->B'`")
+    assert str(caught.value).endswith(": isthmus resolve FILE accept --flow 'A->B'")
 
 
 def test_a_target_that_is_now_the_source_is_named():

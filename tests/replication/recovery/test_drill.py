@@ -35,10 +35,22 @@ def test_records_that_were_named_are_as_announced():
 @pytest.mark.parametrize(
     ("point", "missing", "reported"),
     [
-        (RecoveryPoint(), lacking(5), "the failover did not name it"),
-        (named(6), lacking(5, 6), "lacks offsets from 5 on, named were those from 6 on"),
-        (named(4), lacking(6), "lacks offsets from 6 on, named were those from 4 on"),
-        (named(5, 3), lacking(5), "lacks fewer records than the 3 that were named"),
+        (
+            RecoveryPoint(),
+            lacking(5),
+            "t-0: offset 5 is missing; the failover did not report it",
+        ),
+        (
+            named(6),
+            lacking(5, 6),
+            "offsets from 5 on are missing; the failover reported 6 as the first missing offset",
+        ),
+        (
+            named(4),
+            lacking(6),
+            "offsets from 6 on are missing; the failover reported 4 as the first missing offset",
+        ),
+        (named(5, 3), lacking(5), "the failover reported 3 missing records, but 1 are missing"),
     ],
 )
 def test_others_are_a_problem(point, missing, reported):

@@ -22,6 +22,7 @@ from replication.recovery.procedure import (
 )
 from replication.state import Operation
 
+FLOW = "--flow 'A->B'"
 STEPS = failover_steps("A->B", "B")
 MINE = Operation("A->B", "op1", "failover", RUNNING, "fence", by="ada@one", instance="a", turn=1)
 
@@ -55,10 +56,19 @@ def test_an_operation_whose_record_stands_still_or_is_done_has_none(now):
     [
         ({"state": DONE, "writable": "B"}, "B is open for clients since failover op1 of ada@one"),
         ({"writable": "B"}, "B is open for clients since failover op1 of ada@one"),
-        ({}, "failover op1 of ada@one is not finished; run it again, or go back with `isthmus res"),
+        (
+            {},
+            (
+                "failover op1 of ada@one is not finished; continue it: isthmus failover FILE "
+                f"{FLOW}; or go back: isthmus resume FILE {FLOW}"
+            ),
+        ),
         (
             {"verb": "switchover"},
-            "switchover op1 of ada@one is not finished; run it again, or go back with `isthmus sw",
+            (
+                "switchover op1 of ada@one is not finished; continue it: isthmus switchover FILE "
+                f"{FLOW}; or go back: isthmus switchover FILE {FLOW} --undo"
+            ),
         ),
         ({"state": DONE}, ""),
     ],

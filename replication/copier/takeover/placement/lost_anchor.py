@@ -179,7 +179,10 @@ class LostAnchors:
             found = await reading.fetch(at, FetchOptions(max_wait_ms=50))
             if found is None or found.error or not found.records:
                 if time.monotonic() > moved_at + _NO_PROGRESS_S:
-                    raise ClusterUnavailable(f"reading {place}: no progress at {at}")
+                    raise ClusterUnavailable(
+                        f"reading {place}: no record at offset {at} in {_NO_PROGRESS_S:g} s: check "
+                        "that it has a leader"
+                    )
                 await asyncio.sleep(0.1)
                 await target.refresh([place.topic])
                 if found is not None and found.error == ErrorCode.OFFSET_OUT_OF_RANGE:

@@ -66,8 +66,8 @@ def test_where_a_flow_reads_the_target_a_producer_without_an_id_is_refused_with_
     with pytest.raises(ClusterRejected) as refused:
         asyncio.run(producer_identity(a_spec(target_is_replicated=True), connections))
     assert str(refused.value) == (
-        "A->B: B grants Isthmus' user no producer id, so flows that read it could not separate "
-        "copies from its own records and would copy them back: allow it WRITE on the "
+        "A->B: B grants Isthmus' user no producer id, so flows that read it could not "
+        "distinguish copies from its own records and would copy them back: grant it WRITE on the "
         "TransactionalId isthmus.A->B (prefixed), or IDEMPOTENT_WRITE on the cluster"
     )
 
