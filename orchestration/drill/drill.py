@@ -58,7 +58,7 @@ class DrillRun:
         records = self.operator.store.read(status_topic(self.flow.source)).values()
         last = newest((each for each in records if isinstance(each, Operation)), self.flow.name)
         if reason := standing(last, self.flow.target):
-            raise ClusterRejected(f"{self.flow.name}: {reason}; a drill has to wait")
+            raise ClusterRejected(f"{self.flow.name}: {reason}; run the drill afterwards")
 
     def carry_out(self) -> DrillReport:
         """Carry out all steps; return what was found. What goes wrong is part of the report.
@@ -119,7 +119,7 @@ class DrillRun:
         try:
             self.operator.carry_out([last], {CLEAN_UP: lambda o: self._remove(steps, o)})
         except ReplicationError as error:
-            problems.append(f"not all was removed, the next drill does it: {error}")
+            problems.append(f"clean-up failed: {error}; the next drill removes the rest")
         state = UNDONE if problems else DONE
         operation = self.operator.amend(state=state, step="")
         found = replace(steps.found, problems=tuple(problems), operation=operation)

@@ -97,9 +97,9 @@ class Failback(FailbackSteps):
     def undo(self) -> str:
         """Raise ConfigError: there is nothing to take back."""
         raise ConfigError(
-            f"{self.flow.name}: a failback is not undone. Before clients have moved they stay on "
-            f"{self.flow.target}; after that: isthmus switchover FILE --flow '{self.back.name}' "
-            "--undo"
+            f"{self.flow.name}: a failback cannot be undone. Clients that have not moved stay on "
+            f"{self.flow.target}; if they have moved: isthmus switchover FILE --flow "
+            f"'{self.back.name}' --undo"
         )
 
     def _since(self) -> Operation:

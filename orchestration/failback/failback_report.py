@@ -71,14 +71,14 @@ class FailbackReport:
                 )
         for topic in self.deleted:
             yield (
-                f"{topic} is deleted on the source, and filled again from its copy, which is the "
-                "only one until then"
+                f"{topic} will be deleted on the source and copied back from the target, which has "
+                "the only copy until then"
             )
         if self.only_here:
             yield (
-                f"of these topics the source has {counted(self.only_here, 'offset')} that no copy "
-                "has, beside the tail: retention, a later start or losses left them there; they "
-                "are exported with it"
+                f"besides the tail, the source has {counted(self.only_here, 'offset')} of these "
+                "topics that the target does not have (deleted there by retention, from before the "
+                "copy began, or listed by isthmus losses): they are exported too"
             )
         if self.moved is not None:
             yield from self.moved.lines()

@@ -48,12 +48,15 @@ class Objections:
         rule = rule_of(text, "")
         if rule is None or rule.by != BY_ID:
             yield (
-                f"--tail truncate needs flows that keep the name of {topic} and tell copies by "
-                "producer ids (cycle.prevention = producer-id): choose --tail merge or keep"
+                f"--tail truncate needs flows that keep the name of {topic} and have "
+                "cycle.prevention = producer-id: use --tail merge or keep"
             )
         for each in (self.flow, self.back):
             if TopicTransforms(each.transforms).of(topic) is not None:
-                yield f"{each.name} transforms {topic}: its copy cannot fill it"
+                yield (
+                    f"{each.name} transforms {topic}, so its copy cannot restore it: use --tail "
+                    "merge or keep"
+                )
 
     def _readers(self, topic: str) -> Iterator[str]:
         for each in self.config.flows:
@@ -61,9 +64,9 @@ class Objections:
                 continue
             if TopicSelector.for_flow(each, self.config.clusters).judge(topic).selected:
                 yield (
-                    f"{each.name} copies {topic} from {self.flow.source} too, and would lose its "
-                    f"position: it has copied what {self.flow.target} would bring back. Choose "
-                    "--tail keep"
+                    f"{each.name} also copies {topic} from {self.flow.source}: it would lose its "
+                    f"position and copy again what comes back from {self.flow.target}. Use --tail "
+                    "keep"
                 )
 
     def _writers(self, topics: Collection[str]) -> Iterator[str]:

@@ -114,8 +114,8 @@ class TopicRecreation:
         if unclean:
             write_intent(self.work.back, Desired.RUN, self.work.clusters)
             raise ClusterRejected(
-                f"{did}, but {unclean[0]} did not end cleanly; {self.work.back.name} is to run "
-                "again: let its driver take the partition over, then run this again"
+                f"{did}, but its unit for {unclean[0]} did not end cleanly. {self.work.back.name} "
+                "was resumed: run this again when isthmus status shows it RUNNING"
             )
 
     def _require_stopped(self, operation: Operation, topics: Collection[str]) -> None:

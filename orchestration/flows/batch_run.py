@@ -145,8 +145,8 @@ class BatchRunner:
         seen, name = look.seen, self.flow.name
         if seen.desired is not Desired.RUN:
             raise ClusterRejected(
-                f"{name} is to {seen.desired} since {seen.desired_by or 'somebody'} said so: "
-                f"let it run with isthmus resume FILE --flow {name.replace('->', ':')}"
+                f"{name} has the desired state {seen.desired}, set by {seen.desired_by}: resume it "
+                f"first with isthmus resume FILE --flow {name.replace('->', ':')}"
             )
         alive = self.launcher.watcher_alive(self.app) or self.launcher.driver_alive(self.app)
         status = seen.status

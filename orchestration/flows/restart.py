@@ -39,8 +39,8 @@ class FlowRestart:
         seen = self._look().seen
         if seen.desired is not Desired.RUN:
             raise ClusterRejected(
-                f"{self.flow.name} is to {seen.desired} since {seen.desired_by or 'somebody'} said "
-                f"so: start it with isthmus resume FILE --flow {self.flow.name.replace('->', ':')}"
+                f"{self.flow.name} has the desired state {seen.desired}, set by {seen.desired_by}: "
+                f"start it with isthmus resume FILE --flow {self.flow.name.replace('->', ':')}"
             )
 
     def stop(self) -> None:

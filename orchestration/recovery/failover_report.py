@@ -74,11 +74,15 @@ class FailoverReport:
             if each.records or not each.exact:
                 yield _missing_line(each)
         for where in point.unplaced:
-            yield f"  {where}: it has no position on the target, all of it may be missing"
+            yield f"  {where}: no copied offset is known, so all of its records may be missing"
         unread = {each.group: each.records for each in point.groups}
         names = sorted({each.group for each in self.groups})
         if not names:
-            yield "no offset of a group is known: sync.group.offsets.enabled has stored none"
+            enabled = str(self.synced.enabled).lower()
+            yield (
+                f"no group offsets are stored (sync.group.offsets.enabled = {enabled}): no group "
+                "is set, and consumers begin by auto.offset.reset"
+            )
         else:
             yield self.synced.sentence
         if self.warning:
@@ -94,18 +98,19 @@ def _as_of(point: RecoveryPoint) -> str:
     if point.unknown_since_ms is None:
         return " now"
     if not point.seen_ms:
-        return ", and what the source took after its ends were last read, never"
-    last = f"at the latest {format_moment(point.seen_ms)} UTC"
+        return "; the ends of the source were never read, so other missing records are not counted"
+    last = f"at {format_moment(point.seen_ms)} UTC"
     if point.unknown_since_ms // 1000 < point.seen_ms // 1000:
-        last = f"of each partition since {format_moment(point.unknown_since_ms)} UTC, {last}"
-    return f", and what the source took after its ends were last read, {last}"
+        last = f"between {format_moment(point.unknown_since_ms)} and {last[3:]}"
+    return (
+        f"; the ends of the source were last read {last}: records produced after that may be "
+        "missing too, and are not counted"
+    )
 
 
 def _missing_line(each: MissingRecords) -> str:
     known = f"{each.records} were seen there" if each.records else "none was seen there"
-    doubt = (
-        "" if each.exact else "; some of these may be on the target: gaps at the source are unknown"
-    )
+    doubt = "" if each.exact else "; some of these may be on the target (an upper bound)"
     return f"  {each.partition}: offsets from {each.first} on; {known}{doubt}"
 
 

@@ -199,7 +199,11 @@ class FlowOperation:
         new = [each for each in found if (each.topic, each.partition) not in there]
         self.operator.store.write(status_topic(self.flow.source), *new)
         inexact = sum(not each.exact for each in found)
-        doubt = f", of {inexact} only the least is known" if inexact else ""
+        doubt = (
+            f"; of {inexact} only a lower bound is known, so groups may read some records again"
+            if inexact
+            else ""
+        )
         return f"proved the positions of {counted(len(found), 'partition')}{doubt}"
 
     def commit(self, commits: Sequence[CommitGroup]) -> None:

@@ -127,7 +127,7 @@ class Operator:
             if not continues:
                 denied = ", ".join(sorted(denied_topics(found.options)))
                 stay = f"; writes on {self.flow.source} stay denied: {denied}" if denied else ""
-                self.say(f"{found.verb} {found.id} of {found.by} is given up{stay}")
+                self.say(f"abandoning {found.verb} {found.id} of {found.by}{stay}")
                 found = self.end_undone(found)
         if found is not None and found.state == RUNNING and self._is_continued(found):
             done = ", ".join(name for name, _, _ in found.done) or "no step"

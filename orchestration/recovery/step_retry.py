@@ -35,8 +35,9 @@ def answered(step: Callable[[], str], say: Callable[[str], None]) -> str:
     """
 
     def log_retry(attempt: RetryCallState) -> None:
-        if attempt.outcome is not None:
-            say(f"  {attempt.outcome.exception()}; the step is tried again")
+        if attempt.outcome is not None and attempt.next_action is not None:
+            number, pause_s = attempt.attempt_number, attempt.next_action.sleep
+            say(f"  {attempt.outcome.exception()}; retry {number} of {_TRIES - 1} in {pause_s:g} s")
 
     again = Retrying(
         retry=retry_if_exception(_may_pass),

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from replication.settings.config import Config
     from replication.settings.flow_settings import Flow
 
-_UNKNOWN = "has no counterpart that is known"
+_UNKNOWN = "has no known offset in the original topic: set it with kafka-consumer-groups"
 
 
 class HomePlan(NamedTuple):

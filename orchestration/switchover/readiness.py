@@ -25,11 +25,11 @@ def problems(look: FlowLook) -> Iterator[str]:
         return
     if seen.desired is not Desired.RUN:
         yield (
-            f"{name} is to {seen.desired} since {seen.desired_by}: isthmus resume FILE --flow "
-            f"'{name}', and let it catch up"
+            f"{name} has the desired state {seen.desired}, set by {seen.desired_by}: isthmus "
+            f"resume FILE --flow '{name}', and wait until it has caught up"
         )
     elif not has_driver(seen) and not look.flow.is_batch:  # one that is, is run when it is time
-        yield f"no driver runs {name}: start it (isthmus run), and let it catch up"
+        yield f"no driver runs {name}: start it (isthmus run), and wait until it has caught up"
     odd = [
         each for each in seen.anchors if each.state not in {PartitionState.RUNNING, *sorted(ABSENT)}
     ]

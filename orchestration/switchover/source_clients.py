@@ -114,13 +114,16 @@ class SourceClients:
         found = self.clusters.source(self.flow).end_offsets(partitions)
         missing = sorted(set(partitions) - found.keys())
         if missing:
-            raise ClusterUnavailable(f"{missing[0]} has no leader on {self.flow.source}")
+            raise ClusterUnavailable(
+                f"{missing[0]} has no leader on {self.flow.source}: start its brokers"
+            )
         return found
 
     def _not_known(self, options: SwitchoverOptions) -> ClusterRejected:
         return ClusterRejected(
-            f"whether nobody writes to {self.flow.source} for {options.quiet_s:g} s is not known: "
-            f"it did not answer all the time, within {options.timeout_s:g} s"
+            f"whether producers write to {self.flow.source} is unknown: in {options.timeout_s:g} s "
+            f"(--timeout) it did not answer for {options.quiet_s:g} s (--quiet) without a break; "
+            "see isthmus doctor FILE, and run this again"
         )
 
     def _still_written(self, writers: Sequence[Writer]) -> ClusterRejected:

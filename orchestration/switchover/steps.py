@@ -75,7 +75,7 @@ class SwitchoverSteps(FlowOperation):
         if unclean:
             raise ClusterRejected(
                 f"{did}, but {counted(len(unclean), 'partition')} did not end cleanly, such as "
-                f"{unclean[0]}"
+                f"{unclean[0]}: run this again when isthmus status shows {self.flow.name} RUNNING"
             )
         return f"{did}; all of its units ended cleanly"
 
@@ -91,7 +91,10 @@ class SwitchoverSteps(FlowOperation):
         if found.undecided:
             raise ClusterUnavailable(stop_first(*found.undecided[0]))
         if found.waiting:
-            raise ClusterRejected(f"{counted(found.waiting, 'offset')} of groups have no copy")
+            raise ClusterRejected(
+                f"{counted(found.waiting, 'group offset')} cannot be translated: records before "
+                "them are not copied yet; stop the consumers, and run this again"
+            )
         self.commit(found.commits)
         names = {each.group for each in found.translated}
         actions, home = (*found.actions, *found.unknown), ""
@@ -102,7 +105,10 @@ class SwitchoverSteps(FlowOperation):
                 commits = [each for each in homeward.actions if isinstance(each, CommitGroup)]
                 require_committed(way.commit(commits))
                 actions = (*actions, *homeward.actions)
-                home = f"; brought home those of {counted(len(commits), 'group')} in renamed copies"
+                home = (
+                    f"; set those of {counted(len(commits), 'group')} that read renamed copies in "
+                    "the original topics"
+                )
         left = SwitchoverReport(self.flow.name, actions=actions).left
         remarks = "".join(f"; left: {each.group}, {each.reason}" for each in left)
         set_here = f"set the offsets of {len(found.commits)} of {counted(len(names), 'group')}"

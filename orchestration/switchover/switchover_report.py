@@ -95,4 +95,7 @@ def still_writing(writers: Iterable[Writer], names: Mapping[int, str], source: s
         by = f"{each.who}, transactional id {name}" if name else each.who
         what = "has a transaction open" if each.open_transaction else "wrote"
         sentences.append(f"{by} {what} in {each.partition} up to offset {each.offset}")
-    return f"producers still write to {source}: {'; '.join(sentences)}"
+    return (
+        f"producers still write to {source}: {'; '.join(sentences)}. Stop them, or deny their "
+        "writes with --deny-writes"
+    )

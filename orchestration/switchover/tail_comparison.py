@@ -21,7 +21,10 @@ def compare_tail(comparison: FlowComparison) -> str:
     results = [comparison.compare(each, lambda _: None) for each in comparison.plan()]
     found = verdict([ComparisonRow(name, each) for each in results])
     if not found.good:
-        raise ClusterRejected(f"the copies are {found}: {'; '.join(differences(results))}")
+        raise ClusterRejected(
+            f"the copies are {found}: {'; '.join(differences(results))}; isthmus compare FILE and "
+            "isthmus losses FILE show more"
+        )
     same = sum(each.comparison.equal for each in results)
     return f"{counted(same, 'record')} of {counted(len(results), 'partition')} are equal"
 

@@ -46,7 +46,7 @@ class WriteDenial:
         self.operator.amend(options=with_denied(operation.options, mine))
         _require(self.cluster.create_acls(denials(mine)), f"denying writes on {self.alias}")
         others = len(set(topics) - mine)
-        known = f"; of {counted(others, 'topic')} they were denied before" if others else ""
+        known = f"; {counted(others, 'topic')} had these ACLs before" if others else ""
         return f"denied writes to {counted(len(mine), 'topic')} on {self.alias}{known}"
 
     def take_back(self, operation: Operation) -> str:

@@ -81,5 +81,12 @@ def _show(found: list[DrillReport], output: Output) -> None:
     else:
         for line in (line for each in found for line in each.lines()):
             typer.echo(line)
-    if bad := [each.flow for each in found if not each.good]:
-        end(1, f"not good: the drill of {', '.join(bad)}, see above")
+    if bad := [each for each in found if not each.good]:
+        end(1, "; ".join(_failure(each) for each in bad))
+
+
+def _failure(report: DrillReport) -> str:
+    """Return the first problem of a drill, and where the others are."""
+    problem = next(iter(report.problems), "it did not come to its end")
+    more = f" (report: {report.files[0]})" if report.files else ""
+    return f"the drill of {report.flow} failed: {problem}{more}"

@@ -9,7 +9,12 @@ from typing import Annotated
 import typer
 
 from orchestration.cli.flows.flow_options import File, One  # noqa: TC001 - Typer reads the annotations
-from orchestration.cli.recovery.procedure_output import print_result, progress, show_plan
+from orchestration.cli.recovery.procedure_output import (
+    cannot_start,
+    print_result,
+    progress,
+    show_plan,
+)
 from orchestration.cli.screen.errors import end
 from orchestration.cli.screen.output import Format, Output
 from orchestration.failback.failback import Failback
@@ -119,7 +124,7 @@ def failback(  # noqa: PLR0913 - one parameter per option
         if dry_run or before.problems:
             print_result(before, output)
             if before.problems:
-                end(1, "it would not begin, see above")
+                end(1, cannot_start(f"failback of {found.name}", before.problems))
             return
         if not (yes or not output.is_text):
             typer.confirm(f"Fail {found.name} back?", abort=True)
@@ -143,7 +148,9 @@ def _agree(topics: list[str], source: str, *, may_ask: bool) -> None:
     """
     options = " ".join(f"--delete {each}" for each in topics)
     if not may_ask:
-        raise ConfigError(f"--tail truncate deletes topics on {source}; if it may: {options}")
+        raise ConfigError(
+            f"--tail truncate deletes topics on {source}; to agree, name them: {options}"
+        )
     pattern = " ".join(topics)
     typed = typer.prompt(f"To delete these topics on {source}, type their names ({pattern})")
     if sorted(typed.replace(",", " ").split()) != sorted(topics):

@@ -8,9 +8,10 @@ import typer
 
 from orchestration.cli.screen.errors import end
 from orchestration.cli.screen.output import Output, print_data
+from replication.planning.explain import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from orchestration.failback.failback_report import FailbackReport
     from orchestration.recovery.failover_report import FailoverReport
@@ -30,6 +31,12 @@ def show_plan(title: str, steps: Iterable[StepPlan]) -> None:
         typer.echo(f"  {number}. {step.name}: {step.does}")
 
 
+def cannot_start(procedure: str, problems: Sequence[str]) -> str:
+    """Return the last line of a procedure that its problems, which were printed, prevent."""
+    more = f"; {len(problems) - 1} more above" if len(problems) > 1 else ""
+    return f"{procedure} cannot start: {problems[0]}{more}"
+
+
 def print_result(
     report: FailoverReport | SwitchoverReport | FailbackReport, output: Output
 ) -> None:
@@ -42,4 +49,7 @@ def print_result(
         for line in report.lines():
             typer.echo(line)
     if report.operation is not None and report.left:
-        end(1, f"the target is open; {len(report.left)} group positions were left, see above")
+        first = report.left[0]
+        count = counted(len(report.left), "group position")
+        why = f"the first of group {first.group}: {first.reason}"
+        end(1, f"the target is open, but not all groups are set: {count} left, {why}")

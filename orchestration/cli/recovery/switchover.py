@@ -8,7 +8,12 @@ from typing import Annotated
 import typer
 
 from orchestration.cli.flows.flow_options import File, One  # noqa: TC001 - Typer reads the annotations
-from orchestration.cli.recovery.procedure_output import print_result, progress, show_plan
+from orchestration.cli.recovery.procedure_output import (
+    cannot_start,
+    print_result,
+    progress,
+    show_plan,
+)
 from orchestration.cli.screen.errors import end
 from orchestration.cli.screen.output import Format, Output
 from orchestration.flows.kafka_clients import KafkaClusters, read_config
@@ -91,7 +96,7 @@ def switchover(  # noqa: PLR0913 - one parameter per option
         if dry_run:
             print_result(before, output)
             if before.problems:
-                end(1, "it would not begin, see above")
+                end(1, cannot_start(f"switchover of {found.name}", before.problems))
             return
         if not (yes or not output.is_text):
             typer.confirm(f"Switch {found.name} over?", abort=True)

@@ -115,7 +115,7 @@ def test_after_a_truncation_the_source_has_all_of_the_target_once_and_nothing_el
     export = returned.folder / "tail"
     words = "--tail", "truncate", "--export", str(export)
     plan = returned.run("failback", *words, "--dry-run")
-    assert f"{topic} is deleted on the source" in plan.out
+    assert f"{topic} will be deleted on the source" in plan.out
     unasked = returned.run("failback", *words, *QUICK)
     assert (unasked.code, unasked.lines[-1].endswith(f"--delete {topic}")) == (2, True)
     agreed = (*words, "--delete", topic)

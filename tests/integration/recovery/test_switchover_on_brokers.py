@@ -221,7 +221,7 @@ def test_an_interrupted_one_is_undone_and_an_open_target_is_closed_again(move, t
 
 def test_a_flow_that_stands_still_is_not_switched_over(move):
     assert run_command("stop", move.file, "--flow", move.flow.name).code == 0
-    wait_for(lambda: "is to stop" in move.run("--dry-run").out)
+    wait_for(lambda: "has the desired state stop" in move.run("--dry-run").out)
     ended = move.run(*QUICK)
     assert ended.code == 1
     assert "nothing had been changed" in ended.lines[-1]

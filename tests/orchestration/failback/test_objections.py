@@ -68,7 +68,7 @@ def an_anchor(flow: str, target: str, source: int | None = 3) -> Anchor:
     [
         (BOTH, "needs flows that keep the name of t"),
         (KEPT + BOTH + _HEADERS, "needs flows that keep the name of t"),
-        (KEPT + BOTH + "A->C.enabled = true\n", "A->C copies t from A too"),
+        (KEPT + BOTH + "A->C.enabled = true\n", "A->C also copies t from A"),
     ],
 )
 def test_what_cannot_be_filled_or_has_other_readers_stays(tmp_path, lines, reported):

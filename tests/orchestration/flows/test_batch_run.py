@@ -108,7 +108,9 @@ def test_an_interrupted_run_stops_its_driver(world):
 
 def test_a_flow_that_is_paused_is_not_run(world):
     world.target.write(STATUS, Intent("A->B", "pause", "me", 1))
-    with pytest.raises(ClusterRejected, match="A->B is to pause since me said so: let it run with"):
+    with pytest.raises(
+        ClusterRejected, match="A->B has the desired state pause, set by me: resume it"
+    ):
         Batch(world).run()
     assert world.started == []
 

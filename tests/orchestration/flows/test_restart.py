@@ -62,7 +62,9 @@ def test_a_flow_that_does_not_stop_is_asked_to_run_all_the_same(world):
 
 def test_a_paused_flow_is_not_restarted(world):
     world.target.write(status_topic("A"), Intent("A->B", Desired.PAUSE, "me@here", 1))
-    with pytest.raises(ClusterRejected, match=r"is to pause since me@here .* --flow A:B"):
+    with pytest.raises(
+        ClusterRejected, match=r"has the desired state pause, set by me@here: .* --flow A:B"
+    ):
         restart(world).refuse()
 
 

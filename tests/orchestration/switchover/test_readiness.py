@@ -43,7 +43,7 @@ def test_nothing_stands_against_a_flow_that_copies_all_partitions():
         ({"source_silence": "A is silent", "driver": False}, "A is silent"),
         (
             {"desired": Desired.PAUSE, "desired_by": "ada"},
-            "A->B is to pause since ada: isthmus res",
+            "A->B has the desired state pause, set by ada: isthmus resume FILE",
         ),
         ({"driver": False}, "no driver runs A->B: start it"),
         ({"status": None}, "no driver runs A->B: start it"),
@@ -98,7 +98,7 @@ def test_who_still_writes_is_told_by_partition():
     assert still_writing(writers, {7: "till-3"}, "A") == (
         "producers still write to A: a producer without producer id wrote in t-0 up to offset 5; "
         "producer id 7 epoch 1, transactional id till-3 wrote in t-1 up to offset 8; "
-        "flow C->A wrote in t-1 up to offset 9"
+        "flow C->A wrote in t-1 up to offset 9. Stop them, or deny their writes with --deny-writes"
     )
 
 

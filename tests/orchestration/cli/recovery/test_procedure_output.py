@@ -8,12 +8,13 @@ import pytest
 import typer
 import yaml
 
-from orchestration.cli.recovery.procedure_output import print_result
+from orchestration.cli.recovery.procedure_output import cannot_start, print_result
 from orchestration.cli.screen.output import Output
 from orchestration.recovery.failover_report import FailoverReport
 from orchestration.switchover.switchover_report import SwitchoverReport
 from replication.model import TopicPartition
 from replication.offsets.groups.consumer_groups import LeaveGroup, LeaveOffset
+from replication.recovery.group_sync_age import GroupSyncAge
 from replication.recovery.procedure import DONE
 from replication.state import Operation
 from replication.supervision.recovery_point import RecoveryPoint
@@ -26,7 +27,7 @@ LEFT = (
 
 
 def failover_report(actions, operation):
-    return FailoverReport("A->B", RecoveryPoint(), (), actions, operation)
+    return FailoverReport("A->B", RecoveryPoint(), (), actions, GroupSyncAge(0), operation)
 
 
 def switchover_report(actions, operation):
@@ -46,7 +47,9 @@ def test_an_operation_that_left_positions_ends_with_1_whatever_its_output_is(
         print_result(report_with(LEFT, DID), output)
     assert ended.value.exit_code == 1
     shown = capsys.readouterr()
-    assert shown.err.startswith("the target is open; 2 group positions were left")
+    assert shown.err.startswith(
+        "the target is open, but not all groups are set: 2 group positions left"
+    )
     if not output.is_text:  # JSON is YAML too
         assert [each["group"] for each in yaml.safe_load(shown.out)["left"]] == ["g", "h"]
 
@@ -56,3 +59,14 @@ def test_a_plan_or_an_operation_that_set_all_groups_ends_with_0(report_with, cap
     left = LEFT if operation is None else ()
     print_result(report_with(left, operation), Output.JSON)
     assert json.loads(capsys.readouterr().out)["flow"] == "A->B"
+
+
+@pytest.mark.parametrize(
+    ("problems", "line"),
+    [
+        (("B is silent",), "failover of A->B cannot start: B is silent"),
+        (("B is silent", "x", "y"), "failover of A->B cannot start: B is silent; 2 more above"),
+    ],
+)
+def test_the_last_line_of_a_procedure_that_cannot_start_is_its_first_problem(problems, line):
+    assert cannot_start("failover of A->B", problems) == line
