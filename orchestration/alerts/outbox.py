@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 from orchestration.alerts.alert import Alert
 from orchestration.flows.observation.time_limit import in_time
-from replication.errors import EnvironmentProblem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -56,11 +55,14 @@ def deliver(
 ) -> tuple[tuple[Waiting, ...], tuple[str, ...]]:
     """Post what is due; return what still waits, and why it does, a line for each channel.
 
-    Each channel gets its alerts in their order; after one that fails the others wait too.
+    Each channel gets its alerts in their order; after one that fails the others wait too. What
+    waited for an URL that was of no use goes to the one that is in its place now.
     """
     new = [Waiting(channel.name, alert) for alert in alerts for channel in channels]
     everything = [*waiting, *new]
-    queues = [[each for each in everything if each.channel == ch.name] for ch in channels]
+    queues = [
+        [each for each in everything if each.channel in {ch.name, ch.place}] for ch in channels
+    ]
     due = [
         (ch, queue) for ch, queue in zip(channels, queues, strict=True) if _is_due(queue, now_ms)
     ]
@@ -82,10 +84,9 @@ def _post(
     channel: AlertChannel, queue: Sequence[Waiting], now_ms: int
 ) -> tuple[list[Waiting], str]:
     for number, each in enumerate(queue):
-        try:
-            channel.send(each.alert)
-        except EnvironmentProblem as error:
-            return _later(queue[number:], now_ms), str(error)
+        problem = channel.problem(each.alert)
+        if problem is not None:
+            return _later(queue[number:], now_ms), problem
     return [], ""
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import dagster as dg
 
 from orchestration.alerts import outbox
-from orchestration.alerts.alert import PROBLEM, RUN_FAILED, Alert
+from orchestration.alerts.alert import PROBLEM, RUN_FAILED
 from orchestration.alerts.channels import channels
 from orchestration.alerts.conditions import Condition, condition_of
 from orchestration.alerts.incidents import incidents
@@ -18,7 +18,6 @@ from orchestration.dagster.check_results import checks_of
 from orchestration.dagster.failed_runs import failed_runs
 from orchestration.dagster.resources import IsthmusResource
 from replication.clock import now_ms
-from replication.errors import ConfigError
 from replication.settings.config import Config
 from replication.settings.flow_settings import Flow
 from replication.supervision.driver_supervision import applications
@@ -45,7 +44,8 @@ def alert_on_checks(
     for each in alerts:
         say = context.log.warning if each.kind in (PROBLEM, RUN_FAILED) else context.log.info
         say("alert: %s", each.text)
-    waiting, problems = _deliver(config, outbox.parse(stored.get("waiting", [])), alerts, now)
+    waiting = outbox.parse(stored.get("waiting", []))
+    waiting, problems = outbox.deliver(waiting, alerts, channels(config.alerts), now)
     for problem in problems:
         context.log.error(problem)
     cursor = {"memory": memory.dump(), "runs": after_s, "waiting": outbox.dump(waiting)}
@@ -79,15 +79,6 @@ def _failed(instance: dg.DagsterInstance, flow: Flow) -> Mapping[str, str]:
         if last and not last.evaluation.passed:
             found[check] = last.evaluation.description or check
     return found
-
-
-def _deliver(
-    config: Config, waiting: tuple[outbox.Waiting, ...], alerts: list[Alert], now: int
-) -> tuple[tuple[outbox.Waiting, ...], tuple[str, ...]]:
-    try:
-        return outbox.deliver(waiting, alerts, channels(config.alerts), now)
-    except ConfigError as error:
-        return waiting, (str(error),)
 
 
 def _parse(cursor: str | None) -> dict[str, Any]:

@@ -14,6 +14,7 @@
     that
 ``topology``: ``isthmus topology``: draws the flows of a file, with the topic names on each target
 
-May import: what is below ``orchestration.cli.configuration``, ``orchestration.diagnosis``,
-``orchestration.flows``, ``orchestration.services`` and ``replication``.
+May import: what is below ``orchestration.cli.configuration``, ``orchestration.alerts``,
+``orchestration.diagnosis``, ``orchestration.flows``, ``orchestration.services`` and
+``replication``.
 """

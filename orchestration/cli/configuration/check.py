@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 from rich.text import Text
 
+from orchestration.alerts.channel_findings import channel_findings
 from orchestration.cli.screen.console import console
 from orchestration.cli.screen.errors import end
 from orchestration.cli.screen.output import Format, Output, print_data
@@ -56,6 +57,9 @@ def check(
         loaded, findings = examine(file, lenient=lenient)
     except ConfigError as error:
         _refuse(str(error), output)
+    if loaded is not None:
+        findings = (*findings, *channel_findings(loaded))
+        findings = tuple(sorted(findings, key=lambda each: (each.line, each.key)))
     wrong = errors(findings)
     silent: tuple[str, ...] = ()
     if clusters and loaded is not None and not wrong:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from orchestration.alerts.channel_findings import channel_findings
 from orchestration.cli.screen.console import console
 from orchestration.cli.screen.errors import end
 from replication.adapters.local.files import replace_content
@@ -40,15 +41,16 @@ def set_key(
 ) -> None:
     """Set one key of FILE, or remove it; comments and other lines stay as they are.
 
-    What `isthmus check` refuses is refused. Drivers and Dagster that run by FILE follow within
-    seconds; a driver starts again by itself where it has to. Exit code 0: the file has the key
-    now; 2: it was refused, and the file is as it was.
+    What `isthmus check` refuses is refused; an URL of alerts that is of no use keeps no other key
+    from being set. Drivers and Dagster that run by FILE follow within seconds; a driver starts
+    again by itself where it has to. Exit code 0: the file has the key now; 2: it was refused,
+    and the file is as it was.
     """
     if (value is None) is not remove:
         raise ConfigError("give a value, or --remove to use the default")
     before = _content(file)
     after = _edited(before, key, _read(key, value))
-    loaded = _accepted(file, after)
+    loaded = _accepted(file, after, key)
     console().print(_shown(file, before, loaded), markup=False, highlight=False)
     if dry_run or after == before:
         end(0, f"{file} was not changed" + (": --dry-run" if dry_run else ""), is_output=True)
@@ -98,13 +100,15 @@ def _edited(content: bytes, key: str, value: str | None) -> bytes:
     return encoded
 
 
-def _accepted(file: Path, content: bytes) -> Loaded:
+def _accepted(file: Path, content: bytes, key: str) -> Loaded:
     """Return what the edited file means. Raises ConfigError: `isthmus check` would refuse it."""
     loaded, findings = examine(file, content=content)
     if found := errors(findings):
         raise ConfigError(f"{problem_list(found)}\nnothing was changed")
     if loaded is None:
         raise ConfigError(f"{file}: nothing to copy; nothing was changed")
+    if (found := tuple(channel_findings(loaded))) and key.startswith("alert."):
+        raise ConfigError(f"{problem_list(found)}\nnothing was changed")
     return loaded
 
 

@@ -14,7 +14,6 @@ from orchestration.alerts.runbooks import runbook
 from orchestration.cli.screen.errors import end
 from orchestration.flows.kafka_clients import read_config
 from replication.clock import now_ms
-from replication.errors import EnvironmentProblem
 from replication.planning.explain import counted
 
 app = typer.Typer(
@@ -37,28 +36,28 @@ def test(
     """Post a test alert to each channel of FILE, and say of each whether it arrived.
 
     Connects to no Kafka cluster, and needs no running Dagster. Exit code 0: it arrived at all
-    channels, or there are none but the log; 1: not at all of them; 2: the file is wrong.
+    channels, or there are none but the log; 1: not at all of them; 2: the file is wrong, such as
+    an URL that Apprise does not know: the other channels are tried all the same.
     """
     config = read_config(file)
     found = channels(config.alerts)
     sent = _alert(tuple(each.name for each in config.flows), config.alerts.runbooks)
     failed = [each.name for each in found if not _arrives(each, sent)]
+    flaws = [f"{each.place} {each.flaw}" for each in found if each.flaw]
     if not found:
         end(0, "alerts go to Dagster's log alone: set alert.urls or alert.webhook.url",
             is_output=True)  # fmt: skip
+    if flaws:
+        end(2, f"error: {file}: {flaws[0]}")
     if failed:
         end(1, f"it did not arrive at {counted(len(failed), 'channel')}: {', '.join(failed)}")
     end(0, f"it arrived at {counted(len(found), 'channel')}", is_output=True)
 
 
 def _arrives(channel: AlertChannel, sent: Alert) -> bool:
-    try:
-        channel.send(sent)
-    except EnvironmentProblem as error:
-        typer.echo(f"{channel.name}: FAILED: {error}")
-        return False
-    typer.echo(f"{channel.name}: arrived")
-    return True
+    problem = channel.problem(sent)
+    typer.echo(f"{channel.name}: {'arrived' if problem is None else f'FAILED: {problem}'}")
+    return problem is None
 
 
 def _alert(flows: tuple[str, ...], base: str) -> Alert:

@@ -12,6 +12,6 @@
 ``smoke``: ``isthmus smoke``: kills processes while records are copied, then compares every record
 
 May import: ``orchestration.cli.flows``, ``orchestration.cli.screen``, ``orchestration.demo``,
-``orchestration.backfill``, ``orchestration.report``, ``orchestration.flows``,
-``orchestration.services`` and ``replication``.
+``orchestration.alerts``, ``orchestration.backfill``, ``orchestration.report``,
+``orchestration.flows``, ``orchestration.services`` and ``replication``.
 """

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
+from orchestration.alerts.channel_findings import channel_findings
 from orchestration.cli.flows.status import unwell
 from orchestration.cli.local.live import Show
 from orchestration.cli.screen.console import console
 from orchestration.cli.screen.errors import end
 from orchestration.demo.demo_clusters import demo_of
 from orchestration.demo.scenarios import SCENARIOS
-from orchestration.flows.kafka_clients import read_config
 from orchestration.flows.status_view import StatusView
 from orchestration.services.launcher import Launcher
 from orchestration.services.local_ports import HOST
@@ -24,11 +24,13 @@ from replication.adapters.followed_file import FollowedFile
 from replication.adapters.local.java import java
 from replication.adapters.local.pyspark_home import pyspark_home
 from replication.config.announcement import pattern_line
+from replication.config.load import load_config
 from replication.supervision.driver_supervision import Application, applications
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from replication.config.load import Loaded
     from replication.settings.config import Config
 
 START_LIMIT_S = 180.0  # only with --seconds; else the command waits until it is interrupted
@@ -65,8 +67,9 @@ def run(  # noqa: PLR0913 - its options
 
     Ctrl-C stops all of it.
     """
-    config = read_config(file)
-    announce(config, console())
+    loaded = load_config(file)
+    config = loaded.config
+    announce(loaded, console())
     java()
     pyspark_home()
     session = build_session(config, file, host=host, port=port, ui=not no_ui)
@@ -78,11 +81,11 @@ def run(  # noqa: PLR0913 - its options
     end(1 if problem else 0, problem)
 
 
-def announce(config: Config, screen: Console) -> None:
+def announce(loaded: Loaded, screen: Console) -> None:
     """Show the warnings about the file, and the patterns that are in effect."""
-    for warning in config.warnings:
+    for warning in (*loaded.config.warnings, *map(str, channel_findings(loaded))):
         screen.print(Text("warning ", style="yellow") + Text(warning), soft_wrap=False)
-    for flow in config.flows:
+    for flow in loaded.config.flows:
         screen.print(Text(pattern_line(flow)), soft_wrap=False)
 
 

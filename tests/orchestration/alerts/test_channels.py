@@ -6,15 +6,16 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
+from support.network.broken_servers import a_server, says
 from support.network.webhook import Hook, a_hook
 from support.settings.config_files import TWO
 from typer.testing import CliRunner
 
 from orchestration.alerts import outbox
 from orchestration.alerts.alert import Alert
-from orchestration.alerts.channels import channels, post
+from orchestration.alerts.channels import AlertChannel, channels, post
 from orchestration.cli.main import app
-from replication.errors import ConfigError, EnvironmentProblem
+from replication.errors import EnvironmentProblem
 from replication.settings.file_settings import Alerts
 
 if TYPE_CHECKING:
@@ -51,9 +52,66 @@ def test_a_post_to_a_closed_port_raises():
         post(ALERT, "http://127.0.0.1:1/secret-path")
 
 
-def test_only_web_addresses_are_posted_to():
-    with pytest.raises(ConfigError, match="scheme 'file' is not supported: use http or https"):
-        post(ALERT, "file:///etc/passwd")
+@pytest.mark.parametrize(
+    ("url", "flaw"),
+    [
+        ("file:///etc/hush", "has the scheme 'file', which is not supported: use http or https"),
+        ("https:///hush", "is not complete"),
+        ("https://example.org/a hush", "is not complete"),
+        ("https://example.org:hush/", "is no URL"),
+        ("https://[hush/", "is no URL"),
+    ],
+)
+def test_a_webhook_that_nothing_can_be_posted_to_has_a_flaw_that_shows_no_secret(url, flaw):
+    (channel,) = channels(Alerts(webhook_url=url))
+    problem = channel.problem(ALERT)
+    assert problem.startswith(f"alert.webhook.url {flaw}")
+    assert "hush" not in problem
+
+
+def test_a_server_that_speaks_no_http_is_the_problem_of_its_channel_alone(hook):
+    with a_server(says(b"SSH-2.0-OpenSSH_9.6\r\n")) as port:
+        both = channels(Alerts(webhook_url=f"http://127.0.0.1:{port}/", urls=(hook.apprise,)))
+        waiting = ()
+        for tick in range(3):
+            alerts = [ALERT] if tick == 0 else []
+            waiting, problems = outbox.deliver(waiting, alerts, both, tick * outbox.LONGEST_MS)
+            assert "what answered speaks no HTTP (BadStatusLine)" in problems[0]
+        assert [each["title"] for each in hook.got] == ["Isthmus: A->B is late"]
+        assert [each.channel for each in waiting] == ["webhook 127.0.0.1"]
+
+
+def test_a_channel_that_ends_with_any_exception_keeps_no_other_from_its_alert():
+    def send(_):
+        raise ValueError("https://example.org/hush")
+
+    got = []
+    both = (AlertChannel("broken", send), AlertChannel("good", got.append))
+    waiting, problems = outbox.deliver((), [ALERT], both, 1)
+    assert (got, [each.channel for each in waiting]) == ([ALERT], ["broken"])
+    assert problems == ("posting an alert to broken: it ended with ValueError",)
+
+
+def test_an_alert_waits_for_an_url_of_no_use_and_is_posted_once_it_is_mended(hook, caplog):
+    with a_hook() as other:
+        urls = ("nosuch://hush", other.apprise)
+        waiting, problems = outbox.deliver((), [ALERT], channels(Alerts(urls=urls)), 1)
+        flaw = "begins with nosuch:// and is none that Apprise knows, or it is not complete"
+        assert problems == (f"alert.urls: URL 1 of 2 {flaw}",)
+        assert "hush" not in caplog.text
+        mended = channels(Alerts(urls=(hook.apprise, other.apprise)))
+        waiting, problems = outbox.deliver(waiting, [SECOND], mended, 1 + outbox.FIRST_MS)
+        assert (waiting, problems) == ((), ())
+        assert [each["type"] for each in hook.got] == ["failure", "success"]
+        assert [each["type"] for each in other.got] == ["failure", "success"]
+
+
+def test_two_urls_that_differ_only_in_what_is_secret_are_two_channels(hook):
+    urls = (hook.apprise, hook.apprise.replace("hush", "other"))
+    both = channels(Alerts(urls=urls))
+    assert both[0].name != both[1].name
+    outbox.deliver((), [ALERT], both, 1)
+    assert len(hook.got) == 2
 
 
 def test_apprise_posts_title_text_and_kind_and_no_name_shows_a_secret(hook):
@@ -75,17 +133,9 @@ def test_apprise_posts_title_text_and_kind_and_no_name_shows_a_secret(hook):
             "workflows://example.com:443/" + "a" * 32 + "/" + "b" * 32]
 )  # fmt: skip
 def test_the_services_that_the_page_names_are_known(url):
-    try:
-        (channel,) = channels(Alerts(urls=(url,)))
-    except ConfigError:
-        pytest.fail(f"{url} is not known")
+    (channel,) = channels(Alerts(urls=(url,)))
+    assert not channel.flaw, f"{url} is not known"
     assert "hush" not in channel.name
-
-
-def test_an_url_that_no_service_has_is_refused_by_its_scheme_alone():
-    with pytest.raises(ConfigError, match=r"begins with nosuch://") as caught:
-        channels(Alerts(urls=("nosuch://hush",)))
-    assert "hush" not in str(caught.value)
 
 
 def test_a_channel_that_fails_gets_its_alerts_later_in_order_and_delays_no_other(hook):
@@ -120,6 +170,12 @@ def test_isthmus_alert_test_says_of_each_channel_whether_it_arrived(hook, tmp_pa
     assert "webhook 127.0.0.1: arrived" in result.output
     assert "JSON json://127.0.0.1:1/x: FAILED" in result.output
     assert hook.got[0]["kind"] == "test"
+    file.write_text(f"{TWO}alert.urls = nosuch://hush, {hook.apprise}\n")
+    result = CliRunner().invoke(app, ["alert", "test", str(file)])
+    assert result.exit_code == 2
+    assert "alert.urls: URL 1 of 2: FAILED: alert.urls: URL 1 of 2 begins with" in result.output
+    assert ": arrived" in result.output
+    assert "hush" not in result.output
     file.write_text(f"{TWO}alert.urls = {hook.apprise}\n")
     assert CliRunner().invoke(app, ["alert", "test", str(file)]).exit_code == 0
     file.write_text(TWO)

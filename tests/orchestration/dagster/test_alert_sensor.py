@@ -45,8 +45,8 @@ def instance() -> Iterator[dg.DagsterInstance]:
 class Sensor:
     """The sensor over a world whose flow copies, on a clock that tests move."""
 
-    def __init__(self, instance, hook, monkeypatch, *flows) -> None:
-        self.world = World(a_config(*flows, webhook_url=hook.url))
+    def __init__(self, instance, hook, monkeypatch, *flows, urls=()) -> None:
+        self.world = World(a_config(*flows, webhook_url=hook.url, alert_urls=urls))
         self.world.watched = self.world.driven = {"B"}
         self.instance, self.hook, self.cursor = instance, hook, None
         self.later_ms = 0
@@ -107,6 +107,17 @@ def test_a_breach_is_told_once_and_its_end_once(sensor):
         sensor.tick(20)
     assert sensor.output == ["A->B is RUNNING (lag_sla failed)", "A->B is resolved"]
     assert sensor.hook.got[0]["at_risk"] == ["orders-0 [5, 9)"]
+
+
+def test_an_url_that_is_of_no_use_keeps_no_other_channel_from_the_alert(
+    instance, hook, monkeypatch
+):
+    sensor = Sensor(instance, hook, monkeypatch, urls=("jsn://hush",))
+    sensor.world.copy(records=5, end=9)
+    sensor.evaluate(passed=False)
+    for _ in range(3):
+        assert "alert.urls: URL 1 of 1 begins with jsn://" in sensor.tick(600)
+    assert sensor.output == ["A->B is RUNNING (lag_sla failed)"]
 
 
 def test_a_verification_that_is_due_is_told_until_its_limit_is_taken_out_of_the_file(

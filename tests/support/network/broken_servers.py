@@ -65,3 +65,14 @@ def announces(size: int) -> Callable[[socket.socket], None]:
         near.sendall(size.to_bytes(4, "big") + bytes(100))
 
     return answer
+
+
+def says(words: bytes) -> Callable[[socket.socket], None]:
+    """Return what answers with ``words``, whatever is asked, and closes."""
+
+    def answer(near: socket.socket) -> None:
+        near.recv(1 << 10)
+        near.sendall(words)
+        near.close()
+
+    return answer

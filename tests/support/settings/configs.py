@@ -31,7 +31,10 @@ def a_flow(
 
 
 def a_config(
-    *flows: Flow, application: str = "per-target", webhook_url: str | None = None
+    *flows: Flow,
+    application: str = "per-target",
+    webhook_url: str | None = None,
+    alert_urls: tuple[str, ...] = (),
 ) -> Config:
     found = flows or (a_flow(),)
     aliases = sorted({end for each in found for end in (each.source, each.target)})
@@ -42,5 +45,5 @@ def a_config(
         },
         flows=found,
         spark=SparkSettings(application=application),
-        alerts=Alerts(webhook_url=webhook_url),
+        alerts=Alerts(webhook_url=webhook_url, urls=alert_urls),
     )

@@ -122,3 +122,19 @@ def test_each_setting_is_shown_as_a_line_of_the_file_sets_it(tmp_path, line):
     own = "B.producer.request.timeout.ms = 5000\noffsets.topic.replication.factor = 2\n"
     result = run(written(tmp_path, TWO + "topics = orders\\\\d+\n" + own), "--all")
     assert line in [" ".join(each.split()) for each in result.output.splitlines()]
+
+
+def test_an_url_by_which_no_alert_can_be_posted_is_an_error_at_its_line_without_its_secret(
+    tmp_path,
+):
+    alerts = "alert.urls = json://example.org/x, jsn://hush\nalert.webhook.url = ftp://x/hush\n"
+    path = written(tmp_path, f"{TWO}topics = x\n{alerts}")
+    result = run(path)
+    assert result.exit_code == 2
+    text = result.output.replace("\n", "")
+    assert f"{path}:6: alert.urls: URL 2 of 2 begins with jsn:// and is none that Apprise" in text
+    assert f"{path}:7: alert.webhook.url: has the scheme 'ftp', which is not supported" in text
+    document = run(path, "-o", "json")
+    findings = json.loads(document.stdout)["findings"]
+    assert [each["line"] for each in findings if each["severity"] == "error"] == [6, 7]
+    assert "hush" not in f"{text}{document.output}"

@@ -72,3 +72,14 @@ def test_a_file_that_is_not_utf_8_keeps_its_encoding(file):
     file.write_bytes(f"# für\n{TWO}".encode("iso-8859-1"))
     assert run(file, "lag.sla.seconds", "5").exit_code == 0
     assert file.read_bytes().startswith("# für\n".encode("iso-8859-1"))
+
+
+def test_an_url_of_alerts_that_is_of_no_use_is_refused_and_keeps_no_other_key_from_being_set(file):
+    result = run(file, "alert.urls", "-", given="jsn://hush\n")
+    assert result.exit_code != 0
+    assert "alert.urls: URL 1 of 1 begins with jsn://" in str(result.exception)
+    assert "hush" not in f"{result.output}{result.exception}"
+    assert "jsn" not in file.read_text()
+    file.write_text(f"{file.read_text()}alert.urls = jsn://hush\n")
+    assert run(file, "topics", "orders, users").exit_code == 0
+    assert "orders, users" in file.read_text()

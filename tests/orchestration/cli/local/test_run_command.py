@@ -14,7 +14,9 @@ class Reached(Exception):
 
 
 def test_run_shows_each_warning_with_its_line_and_the_effective_patterns(tmp_path, monkeypatch):
-    path = written(tmp_path, TWO + "topics = evt\\d+,[a]\nB.producer.acks = 1\n")
+    path = written(
+        tmp_path, TWO + "topics = evt\\d+,[a]\nB.producer.acks = 1\nalert.urls = jsn://x\n"
+    )
     screen = Console(width=1000, record=True, quiet=False)
 
     def java() -> None:
@@ -27,5 +29,6 @@ def test_run_shows_each_warning_with_its_line_and_the_effective_patterns(tmp_pat
     shown = screen.export_text()
     assert f"warning {path}:5: topics: the properties format removes the backslash" in shown
     assert f"warning {path}:6: B.producer.acks: is not obeyed" in shown
+    assert f"warning {path}:7: alert.urls: URL 1 of 1 begins with jsn://" in shown
     assert "A->B: topics = evtd+, [a]; topics.exclude = " in shown
     assert shown.count("is not obeyed") == 1
