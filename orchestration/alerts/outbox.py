@@ -77,7 +77,8 @@ def deliver(
 
 
 def _is_due(queue: Sequence[Waiting], now_ms: int) -> bool:
-    return bool(queue) and queue[0].due_ms <= now_ms
+    """Say whether the first may be posted; one put off for too long: the clock was set back."""
+    return bool(queue) and not now_ms < queue[0].due_ms <= now_ms + LONGEST_MS
 
 
 def _post(

@@ -39,6 +39,17 @@ class IncidentMemory:
         str, ...
     ] = ()  # the topics that are not copied, with states, as the alert had them
 
+    def until(self, now_ms: int) -> Self:
+        """Return the memory without moments of a future."""
+        return replace(
+            self,
+            since=min(self.since, now_ms),
+            open=min(self.open, now_ms),
+            told=min(self.told, now_ms),
+            gone=min(self.gone, now_ms),
+            begun=tuple(min(each, now_ms) for each in self.begun),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class AlertMemory:
@@ -64,6 +75,11 @@ class AlertMemory:
     def dump(self) -> dict[str, Any]:
         return asdict(self)
 
+    def until(self, now_ms: int) -> Self:
+        """Return the memory without moments of a future: the clock was ahead, and was set back."""
+        known = {subject: each.until(now_ms) for subject, each in self.known.items()}
+        return replace(self, known=known, sent=tuple(min(each, now_ms) for each in self.sent))
+
 
 def transitions(
     now: Mapping[str, Incident],
@@ -76,6 +92,7 @@ def transitions(
 
     ``states``: each flow's state and reason, for what is over; ``base``: where the runbooks are.
     """
+    memory = memory.until(now_ms)
     sent = _recent(memory.sent, now_ms, WINDOW_S)
     may_tell = len(sent) < MOST
     known, begins, ends = {}, [], []

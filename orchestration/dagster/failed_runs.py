@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -27,15 +28,21 @@ def failed_runs(
 ) -> tuple[list[Alert], float]:
     """Return alerts about runs that failed after ``after_s``, and the time of the last one.
 
-    None about a run of a flow whose cluster does not answer: the cluster has an alert.
+    None about a run of a flow whose cluster does not answer: the cluster has an alert. None about
+    one that ended in the future: the clock was ahead then, and was set back.
     """
+    now_s = time.time()
+    after_s = min(after_s, now_s)
     after = datetime.fromtimestamp(after_s, UTC)
     failed = dg.RunsFilter(statuses=[dg.DagsterRunStatus.FAILURE], updated_after=after)
     records = instance.get_run_records(failed, limit=_AT_ONCE, ascending=True)
     silent = {each.flow for each in conditions if each.silent}
     alerts: list[Alert] = []
     for each in records:
-        after_s = max(after_s, each.update_timestamp.timestamp())
+        updated_s = each.update_timestamp.timestamp()
+        if updated_s > now_s:
+            continue
+        after_s = max(after_s, updated_s)
         if not _concerns(each.dagster_run, conditions, silent):
             alerts += _alert(instance, each.dagster_run, base)
     return alerts, after_s

@@ -87,6 +87,13 @@ class AppMemory:
     launched_ms: int = 0
     beat_ms: int = 0  # the newest beat, by its writer's clock
     changed_ms: int = 0  # when it was seen to change, by ours
+    seen_ms: int = 0  # when a beat was first seen, by ours
+
+    def until(self, now_ms: int) -> Self:
+        """Return the memory without moments of a future: the clock was ahead, and was set back."""
+        launched_ms, changed_ms = min(self.launched_ms, now_ms), min(self.changed_ms, now_ms)
+        seen_ms = min(self.seen_ms, now_ms)
+        return replace(self, launched_ms=launched_ms, changed_ms=changed_ms, seen_ms=seen_ms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +166,8 @@ def decide(
     decisions, remembered = [], {}
     for app in apps:
         seen = observed[app.name]
-        known = _remember_beat(memory.apps.get(app.name, AppMemory()), seen, now_ms)
+        known = memory.apps.get(app.name, AppMemory()).until(now_ms)
+        known = _remember_beat(known, seen, now_ms)
         decision = _decide(app, seen, known, now_ms)
         if isinstance(decision, Launch | Stop):
             known = replace(known, launches=known.launches + 1, launched_ms=now_ms)
@@ -178,7 +186,7 @@ def _remember_beat(known: AppMemory, seen: Observed, now_ms: int) -> AppMemory:
     if beat_ms == known.beat_ms or not beat_ms:
         return known
     if not known.beat_ms:
-        return replace(known, beat_ms=beat_ms)
+        return replace(known, beat_ms=beat_ms, seen_ms=now_ms)
     return replace(known, beat_ms=beat_ms, changed_ms=now_ms, failures=0)
 
 
@@ -230,7 +238,9 @@ def _elsewhere(seen: Observed, known: AppMemory, now_ms: int) -> str | None:
     newest = max(seen.statuses, key=lambda each: each.beat_ms, default=None)
     if newest is None or newest.host in {"", seen.host} or newest.state == "STOPPED":
         return None
-    if not known.changed_ms and now_ms - newest.beat_ms < FOREIGN_STALE_MS:
+    looked_ms = now_ms - known.seen_ms  # that host's clock may be ahead of ours by hours
+    recent = max(now_ms - newest.beat_ms, looked_ms) < FOREIGN_STALE_MS
+    if not known.changed_ms and recent:
         return f"checking whether {newest.host} still copies"
     if now_ms - known.changed_ms < FOREIGN_STALE_MS:
         return f"up on {newest.host}, process {newest.pid}"

@@ -155,6 +155,15 @@ def test_a_channel_that_fails_gets_its_alerts_later_in_order_and_delays_no_other
         assert [each["type"] for each in other.got] == ["failure", "success"]
 
 
+def test_a_clock_that_is_set_back_does_not_put_the_next_try_off(hook):
+    found = channels(Alerts(webhook_url=hook.url))
+    hook.answer = 500
+    waiting, _ = outbox.deliver((), [ALERT], found, 7_200_000)
+    hook.answer = 200
+    assert outbox.deliver(waiting, [], found, 1_000) == ((), ())
+    assert len(hook.got) == 1
+
+
 def test_an_alert_that_nobody_took_for_a_day_is_dropped(hook):
     hook.answer = 500
     found = channels(Alerts(webhook_url=hook.url))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from orchestration.alerts.alert import PROBLEM, RESOLVED
 from orchestration.alerts.incidents import Incident
@@ -157,3 +158,28 @@ def test_what_is_wrong_with_a_flow_is_not_resolved_when_its_driver_dies():
     assert clock.tick(first, after_s=CLEAR_S) == [(RESOLVED, "driver of B")]
     clock.tick()
     assert clock.tick(after_s=CLEAR_S) == [(RESOLVED, "A->B")]
+
+
+def test_a_clock_that_is_set_back_puts_no_alert_off():
+    clock = Clock()
+    held = replace(LATE, hold_s=20.0)
+    clock.now_s += 7200
+    clock.tick(held)
+    clock.now_s -= 7200
+    assert clock.tick(held) == []
+    assert clock.tick(held, after_s=20) == [(PROBLEM, "A->B")]
+    clock.now_s += 7200
+    clock.tick()
+    clock.now_s -= 7200
+    clock.tick()
+    assert clock.tick(after_s=CLEAR_S) == [(RESOLVED, "A->B")]
+
+
+def test_alerts_of_a_clock_that_was_ahead_do_not_use_the_limit_up_for_longer():
+    clock = Clock()
+    clock.now_s += 7200
+    for number in range(MOST):
+        clock.tick(replace(LATE, subject=f"flow {number}"))
+    clock.now_s -= 7200
+    assert clock.tick(LATE) == []
+    assert (PROBLEM, "A->B") in clock.tick(LATE, after_s=WINDOW_S)

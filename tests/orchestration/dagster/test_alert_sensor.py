@@ -253,6 +253,21 @@ def test_a_failed_launch_alerts_with_the_application_and_the_reason(sensor, inst
     assert "Traceback" not in alert["text"]
 
 
+def test_a_run_that_failed_before_the_clock_was_set_back_keeps_no_later_one_from_its_alert(
+    sensor, instance
+):
+    sensor.world.copy(records=5, end=5)
+    sensor.later_ms = 7_200_000  # the sensor's first look
+    sensor.tick()
+    sensor.later_ms = 0
+    sensor.tick()
+    time.sleep(1.1)
+    fail(instance, "the driver cannot reach A")
+    sensor.tick()
+    sensor.tick()
+    assert sensor.output == ["launching for B failed"]
+
+
 def test_a_failed_run_of_a_flow_whose_cluster_is_silent_is_not_told(sensor, instance):
     sensor.world.copy(records=5, end=5)
     sensor.tick()

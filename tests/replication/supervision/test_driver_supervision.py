@@ -243,3 +243,32 @@ def test_a_batch_flow_has_an_application_of_its_own_which_nobody_keeps_running()
     assert (batch.name, batch.target, batch.flows, batch.is_batch) == ("C->B", "B", ("C->B",), True)
     (decision,), _ = decide((batch,), {"C->B": look()}, SupervisionMemory(1), NOW)
     assert decision == Leave(batch, "a batch flow: it is not kept running")
+
+
+HOURS_MS = 7_200_000
+
+
+def test_a_clock_that_was_ahead_at_the_launch_puts_no_later_launch_off():
+    _, known = once(look(), now_ms=NOW + HOURS_MS)
+    decision, known = once(look(), known)
+    assert decision == Wait(APP, "no driver has reported yet; 1 launches failed, next try in 5 s")
+    decision, _ = once(look(), known, NOW + FIRST_BACKOFF_MS)
+    assert isinstance(decision, Launch)
+
+
+def test_a_driver_that_hangs_is_found_though_the_clock_was_ahead():
+    alive = {"watcher": True, "driver": True}
+    _, known = once(look(**alive, statuses=(beat(NOW - 1000),)), now_ms=NOW + HOURS_MS)
+    _, known = once(look(**alive, statuses=(beat(NOW),)), known, NOW + HOURS_MS + 1000)
+    _, known = once(look(**alive, statuses=(beat(NOW),)), known, NOW)
+    decision, _ = once(look(**alive, statuses=(beat(NOW),)), known, NOW + SILENT_MS + 1)
+    assert isinstance(decision, Launch)
+    assert decision.restart
+
+
+def test_a_beat_of_another_host_whose_clock_is_ahead_is_waited_for_no_longer_than_any_other():
+    ahead = look(statuses=(beat(NOW + HOURS_MS, host="there"),))
+    decision, known = once(ahead)
+    assert decision == Leave(APP, "checking whether there still copies")
+    decision, _ = once(ahead, known, NOW + FOREIGN_STALE_MS)
+    assert isinstance(decision, Launch)
