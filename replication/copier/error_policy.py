@@ -88,10 +88,10 @@ class ErrorPolicy:
         is appended: from the batch on nothing can be counted (C).
         """
         first, after = error.lost or OffsetRange(to, to)
-        error = replace(error, lost=OffsetRange(min(first + partition.skip, after), after))
+        error = replace(error, lost=OffsetRange(min(first + partition.counted.skip, after), after))
         lost = partition.counters.lost + _count(error)
         stored: list[Stored] = [loss_of(partition, error)]
-        if partition.skip <= to - partition.position:
+        if partition.counted.skip <= to - partition.position:
             stored.append(_anchor_at(partition.behind_counted(to), partition, lost))
         await self.anchors.append(stored)
         partition.counters.lost = lost

@@ -85,7 +85,7 @@ class ForeignWriters:
         try:
             found = await self._producers(partition, begin)
         except CorruptBatch as error:
-            partition.remark = str(error)
+            partition.status.remark = str(error)
             partition.touch()
             return
         await self.registry.look_up(found)
@@ -119,5 +119,5 @@ class ForeignWriters:
             partition.record_error(PartitionError(Recovery.DECIDE, reason, state))
             self.dispatch(partition)
         else:
-            partition.remark = reason
+            partition.status.remark = reason
             partition.touch()

@@ -86,7 +86,7 @@ class PartitionUpkeep:
         now, wall_ms = time.monotonic(), now_ms()
         for partition in [each for each in self.recoveries.partitions if _may_resume(each, now)]:
             if partition.must_count(wall_ms):
-                partition.record_error(PartitionError(Recovery.TAKE_OVER, partition.reason))
+                partition.record_error(PartitionError(Recovery.TAKE_OVER, partition.status.reason))
                 continue
             partition.retry_at = None
             self.recoveries.discard(partition)
@@ -101,7 +101,7 @@ class PartitionUpkeep:
             )
         except WrongCluster as problem:  # not what broke the connection before
             for each in partitions:
-                each.reason = str(problem)
+                each.status.reason = str(problem)
                 each.anchor_changes.add(each)
             raise
 
@@ -139,7 +139,7 @@ class PartitionUpkeep:
         async with self.connections.takeover.turn:
             partitions = [each for each in partitions if not each.leaving]
             for partition in partitions:
-                partition.reason = partition.error.reason if partition.error else ""
+                partition.status.reason = partition.error.reason if partition.error else ""
                 now, known = now_ms(), not partition.in_doubt
                 partition.claimed = partition.anchor(now, clean=known)
             await self.producers.renew()

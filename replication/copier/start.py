@@ -120,7 +120,7 @@ async def _end_old_names(
     await connections.target.refresh({each.target.topic for each in old})
     partitions, counted = await _take_placed(replace(spec, partitions=old), connections, me)
     running = [each for each in partitions if each.state is PartitionState.RUNNING]
-    await find_ends(connections.source, [each for each in running if each.skip])
+    await find_ends(connections.source, [each for each in running if each.counted.skip])
     now = now_ms()
     ended = [each for each in running if each.exact]
     await connections.takeover.anchors.append([each.anchor(now, clean=True) for each in ended])

@@ -60,15 +60,15 @@ class StalledLso:
         """Check a read_committed response; set ``stalled_lso`` if a transaction blocks it."""
         if not found.stable < found.high_watermark or partition.position < found.stable:
             self._since.pop(partition, None)
-            partition.stalled_lso = ""
+            partition.status.stalled_lso = ""
             return
         offset, since = self._since.setdefault(partition, (found.stable, now))
         if offset != found.stable:
             self._since[partition] = found.stable, now
-            partition.stalled_lso = ""
+            partition.status.stalled_lso = ""
         elif now - since >= STALLED_AFTER_S:
             behind = found.high_watermark - found.stable
-            partition.stalled_lso = (
+            partition.status.stalled_lso = (
                 f"blocked by an open transaction at offset {found.stable} of the source; "
                 f"{behind} later offsets wait until it ends"
             )
@@ -140,8 +140,7 @@ class FetchResponse:
         self, partition: PartitionCopy, found: Fetched, buffer: FetchBuffer
     ) -> HandledResponse:
         readable = found.stable if self.shared.committed else found.high_watermark
-        partition.source_end = min(readable, partition.end)
-        partition.silent_since_ms = 0
+        partition.source_log.answered(min(readable, partition.end))
         partition.anchor_changes.add(partition)
         try:
             size = take(partition, found, buffer, now_ms())
@@ -152,7 +151,7 @@ class FetchResponse:
             self.record_error(partition, PartitionError(Recovery.TAKE_OVER, str(error)))
             return HandledResponse()
         except CorruptBatch as error:
-            partition.unread = max(partition.position, error.offset or 0)
+            partition.source_log.unread = max(partition.position, error.offset or 0)
             if partition.queue.waiting:
                 return (
                     HandledResponse()
@@ -163,9 +162,9 @@ class FetchResponse:
             if self.shared.committed:
                 self.shared.stalled_lso.on_response(partition, found, time.monotonic())
             self.shared.throttle.on_response(partition)
-            if partition.acked is not None and partition.acked.source >= partition.source_end:
+            if partition.acked is not None and partition.acked.source >= partition.source_log.end:
                 partition.counters.caught_up_ms = now_ms()
-                partition.stuck = None  # all is copied: nothing is missing or rejected
+                partition.status.stuck = None  # all is copied: nothing is missing or rejected
 
     def _on_good_response(self, partition: PartitionCopy) -> None:
         self.shared.suspects.on_response(partition, time.monotonic())
@@ -234,7 +233,7 @@ class FetchResponse:
         """
         since_ms = int((time.time() - silent_s) * 1000)
         for partition in partitions:
-            partition.silent_since_ms = partition.silent_since_ms or since_ms
+            partition.source_log.is_silent(since_ms)
             if not self._is_leader(partition):
                 self.shared.replicas.give_up(partition.source, time.monotonic())
                 self.shared.on_moved(partition)

@@ -57,7 +57,7 @@ class SuspectBatches:
         suspect = self._suspects.get(partition)
         if suspect is not None and suspect.position < partition.position:
             del self._suspects[partition]
-        if partition.position < partition.source_end:
+        if partition.position < partition.source_log.end:
             self._silent_since[partition] = partition.position, now
         else:
             self._silent_since.pop(partition, None)

@@ -56,7 +56,7 @@ class Throttle:
 
     def on_response(self, partition: PartitionCopy) -> None:
         """Record whether a priority partition is behind after a Fetch response."""
-        if partition.plan.first and partition.position < partition.source_end:
+        if partition.plan.first and partition.position < partition.source_log.end:
             self.behind.add(partition)
         else:
             self.behind.discard(partition)

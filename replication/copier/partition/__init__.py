@@ -2,12 +2,12 @@
 
 ``broker_errors``: Map error codes of Produce and Fetch responses to a recovery and a reason
 ``copy_counters``: Count the records and bytes copied of one partition, and how late
-``fetch_state``: Position and state of a partition: whether an error or a back-off keeps it from
-    being fetched
+``copy_status``: What operators read of a partition's copy: why it waits, is tried again or was
+    halted
+``fetch_state``: What is fetched of a partition next, what keeps it from that, and what its source
+    last said
 ``intake``: Turn fetched batches into batches to produce; skip aborted and already copied records
 ``latency``: Measure the record age at fetch and the replication latency of one partition
-``long_retries``: Tell a partition that is tried again for long from one that has trouble for a
-    moment
 ``partition_copy``: State of one partition's copy: fetched, in flight and acknowledged offsets, and
     its anchor
 ``position``: The copy position of a partition, and which of two claims to it wins

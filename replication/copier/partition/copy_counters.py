@@ -9,6 +9,7 @@ from replication.copier.partition.latency import CopyLatency
 
 if TYPE_CHECKING:
     from replication.copier.partition.producer_batch import ProducerBatch
+    from replication.model import RecordsAndBytes
     from replication.state import Anchor
 
 
@@ -33,6 +34,11 @@ class CopyCounters:
         self.records += producer_batch.count
         self.bytes += len(producer_batch.batch)
         self.last_timestamp = producer_batch.timestamp
+
+    def add_counted(self, size: RecordsAndBytes) -> None:
+        """Count what a takeover counted on the target."""
+        self.records += size.records
+        self.bytes += size.bytes
 
     def behind_ms(self, now_ms: int) -> int:
         """Return the age of the oldest record not yet copied; call it only when there is one."""

@@ -1,4 +1,4 @@
-"""Position and state of a partition: whether an error or a back-off keeps it from being fetched."""
+"""What is fetched of a partition next, what keeps it from that, and what its source last said."""
 
 from __future__ import annotations
 
@@ -102,3 +102,28 @@ class FetchState:
             and self._error is None
             and self._retry_at is None
         )
+
+
+@dataclass(slots=True)
+class SourceLog:
+    """A partition's log at the source, as of its Fetch responses."""
+
+    end: int = 0  # log end (or last stable offset) in the last Fetch response
+    silent_since_ms: int = 0  # when the source last answered, while it does not; 0: it does
+    unread: int | None = None  # offset of a batch that was seen and could not be read
+
+    def answered(self, end: int) -> None:
+        """Note the log's end of a Fetch response without an error."""
+        self.end, self.silent_since_ms = end, 0
+
+    def is_silent(self, since_ms: int) -> None:
+        """Note since when the source has given no answer; an earlier time stays."""
+        self.silent_since_ms = self.silent_since_ms or since_ms
+
+    def silent_ms(self, now_ms: int) -> int:
+        """Return for how long the source has given no answer, 0 if it does."""
+        return max(0, now_ms - self.silent_since_ms) if self.silent_since_ms else 0
+
+    def has_unread(self, begin: int, end: int) -> bool:
+        """Say whether a batch between two offsets was seen and could not be read."""
+        return self.unread is not None and begin <= self.unread < end

@@ -42,7 +42,7 @@ def take(partition: PartitionCopy, fetched: Fetched, buffer: FetchBuffer, now_ms
             continue
         if partition.position < batch.base:
             _require_gap(partition, batch, fetched.high_watermark)
-        if partition.skip and lacks_records(batch, partition.position):
+        if partition.counted.skip and lacks_records(batch, partition.position):
             raise NotCountable(_removed(partition.source, partition.position))
         path = _path(partition, batch) if aborted.keeps(batch) and batch.count else None
         if path and partition.queue.writer.producer_for(path) is None:
@@ -63,7 +63,8 @@ def take(partition: PartitionCopy, fetched: Fetched, buffer: FetchBuffer, now_ms
             f"reading {partition.source} at offset {start}: the source returns offsets up to {last}"
         )
     if partition.mode == Mode.APPEND and incomplete(fetched.records) == partition.position:
-        partition.unread = partition.position  # nothing compacts the topic, so it stays there
+        # Nothing compacts the topic, so it stays there.
+        partition.source_log.unread = partition.position
     return queued
 
 
@@ -83,14 +84,14 @@ def _require_gap(partition: PartitionCopy, batch: Batch, high_watermark: int) ->
         )
     if is_unread_before(partition, batch.base):
         raise CorruptBatch(
-            f"{where} {partition.unread}: a batch began there, and the source continues at "
-            f"{batch.base}"
+            f"{where} {partition.source_log.unread}: a batch began there, and the source continues "
+            f"at {batch.base}"
         )
 
 
 def is_unread_before(partition: PartitionCopy, offset: int) -> bool:
     """Say whether a batch between the position and ``offset`` was seen and could not be read."""
-    return partition.unread is not None and partition.position <= partition.unread < offset
+    return partition.source_log.has_unread(partition.position, offset)
 
 
 def require_all(fetched: Fetched, position: int, source: TopicPartition) -> None:
@@ -107,16 +108,17 @@ def _require_same(partition: PartitionCopy, batch: Batch) -> None:
 
     Where headers are added to records they are not compared.
     """
-    if partition.last_own is None or partition.rules.recast is not None:
+    counted = partition.counted
+    if counted.last is None or partition.rules.recast is not None:
         return
     listed = [e for e in decode(batch, partition.source) if e.offset >= partition.position]
-    if len(listed) < partition.skip:
+    if len(listed) < counted.skip:
         return
-    (copied,) = walk(memoryview(partition.last_own), partition.target)
-    if not ends_with(copied, listed[partition.skip - 1], partition.target):
+    (copied,) = walk(memoryview(counted.last), partition.target)
+    if not ends_with(copied, listed[counted.skip - 1], partition.target):
         raise NotCountable(
-            f"the source's record at offset {listed[partition.skip - 1].offset} is not our last "
-            "one on the target: the source was rewritten after it was copied"
+            f"the source's record at offset {listed[counted.skip - 1].offset} is not our last one "
+            "on the target: the source was rewritten after it was copied"
         )
 
 
@@ -126,7 +128,7 @@ def _removed(source: TopicPartition, position: int) -> str:
 
 def advance_past(partition: PartitionCopy) -> None:
     """Advance past offsets that need no append: markers, aborted and already copied records."""
-    if partition.skip:
+    if partition.counted.skip:
         return  # the anchor stays until all counted records are skipped
     last = partition.queue.last
     if last is not None:
@@ -146,27 +148,28 @@ def _producer_batch(
     partition: PartitionCopy, batch: Batch, buffer: FetchBuffer, path: ReplicationPath
 ) -> ProducerBatch | None:
     """Return the part of ``batch`` behind the position and the records to skip, None if empty."""
-    if 0 < partition.skip <= batch.count:
+    counted = partition.counted
+    if 0 < counted.skip <= batch.count:
         _require_same(partition, batch)
     after = min(batch.last + 1, partition.end)
     is_inside = batch.base >= partition.position and batch.last < partition.end
     recast = partition.rules.recast
     whole = is_inside and recast is None
-    if whole and 0 < batch.count <= partition.skip:
-        partition.skip -= batch.count
+    if whole and 0 < batch.count <= counted.skip:
+        counted.skip -= batch.count
         return None
-    if whole and not partition.skip and batch.passes_as_bytes:
+    if whole and not counted.skip and batch.passes_as_bytes:
         buffer.hold()
         whole_range = range(batch.base, after)
         return ProducerBatch(batch.view, after, batch.max_timestamp, buffer, whole_range, path=path)
     rest = reshape(
         batch,
         within=range(partition.position, after),
-        skip=partition.skip,
+        skip=counted.skip,
         where=partition.source,
         recast=recast,
     )
-    partition.skip -= rest.skipped
+    counted.skip -= rest.skipped
     if rest.batch is None:
         return None
     buffer.hold()  # its memory is not used: holding it keeps read-ahead bounded

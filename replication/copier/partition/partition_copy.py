@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import InitVar, dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from replication.copier.partition.broker_errors import PartitionError, Recovery, stuck_as
 from replication.copier.partition.copy_counters import CopyCounters
-from replication.copier.partition.fetch_state import FetchState, leader_epoch_at
-from replication.copier.partition.long_retries import Retries
-from replication.copier.partition.position import OwnRecordCounter, Position, claim
+from replication.copier.partition.copy_status import CopyStatus
+from replication.copier.partition.fetch_state import FetchState, SourceLog, leader_epoch_at
+from replication.copier.partition.position import CountedCopies, Position, claim
 from replication.copier.partition.produce_queue import ProduceQueue
+from replication.copier.partition.producer_state import ProducerState
 from replication.model import (
     NO_LEADER_EPOCH,
     NO_RECORDS,
     Mode,
     OffsetAndEpoch,
     PartitionState,
-    RecordsAndBytes,
     TopicPartition,
 )
 from replication.offsets.offset_points import OffsetPoints
@@ -48,29 +48,21 @@ class PartitionCopy(FetchState):
     rules: RecordRules  # which records are copied; not decided until the claim says it
     own: int = 1  # how many of these appenders, from the end, are our own
     contested: bool = False  # another unit has claimed it, which is not fenced yet
-    skip: int = 0  # next source records to skip: they are on the target already
-    found: RecordsAndBytes = NO_RECORDS  # counted on the target, until the position is exact
-    last_own: bytes | None = None  # our last batch on the target, the last one to skip
-    uncountable: str = ""  # why the source's records cannot be counted from the anchor on
-    counted: int = 0  # target offset up to which records were counted
     acked: Position | None = None
     exact: bool = False  # acked is the real position; False: counted records must be added
-    reason: str = ""
-    stalled_lso: str = ""  # reason when an open transaction blocks the source's last stable offset
-    remark: str = ""  # shown to operators while RUNNING without a reason
-    stuck: tuple[PartitionState, str] | None = None  # last reported halt, until it is over
-    sought: str = ""  # why the position is searched by content: it has no anchor; empty: it is not
-    source_end: int = 0  # log end (or last stable offset) in the last Fetch response
-    silent_since_ms: int = 0  # when the source last answered, while it does not; 0: it does
     done: OffsetAndEpoch = field(default=OffsetAndEpoch(0))  # ``fetched_to`` of what is acked
-    unread: int | None = None  # source offset of a batch that was seen and could not be read
-    retries: Retries = field(default_factory=Retries)
-    queue: ProduceQueue = field(init=False)
+    counted: CountedCopies = field(default_factory=CountedCopies)
+    uncountable: str = ""  # why the source's records cannot be counted from the anchor on
+    sought: str = ""  # why the position is searched by content: it has no anchor; empty: it is not
+    source_log: SourceLog = field(default_factory=SourceLog)
+    status: CopyStatus = field(default_factory=CopyStatus)
     counters: CopyCounters = field(default_factory=CopyCounters)
+    queue: ProduceQueue = field(init=False)
     offset_points: OffsetPoints = field(init=False)  # for offset translation
+    writer: InitVar[ProducerState | None] = None  # of the queue; None: of a copy
 
-    def __post_init__(self) -> None:
-        self.queue = ProduceQueue(self.source, self.bits)
+    def __post_init__(self, writer: ProducerState | None) -> None:
+        self.queue = ProduceQueue(self.source, self.bits, writer or ProducerState())
         self.offset_points = OffsetPoints.of(self.claimed)
 
     def claim_for(self, me: ProducerIdentity) -> None:
@@ -92,14 +84,15 @@ class PartitionCopy(FetchState):
         self.forget()
         self.acked = Position(anchor.source or 0, anchor.target or 0)
         self.resume_at(anchor.source or 0, anchor.source_epoch)
-        self.skip, self.exact, self.done = 0, exact, self.fetched_to
+        self.exact, self.done = exact, self.fetched_to
+        self.counted.begin()
         self.queue.writer.begin(me.producer)
         self.queue.has_unknown_appends, self.own, self.contested = False, 1, False
-        self.counted, self.found = 0, NO_RECORDS
         self.counters.resume_from(anchor)
-        self.state, self.reason, self.stuck = PartitionState.RUNNING, "", stuck_as(anchor)
+        self.state = PartitionState.RUNNING
+        self.status.reason, self.status.stuck = "", stuck_as(anchor)
         is_damaged = anchor.state == PartitionState.SOURCE_CORRUPT
-        self.unread = self.acked.source if is_damaged else None
+        self.source_log.unread = self.acked.source if is_damaged else None
         self.offset_points = OffsetPoints.of(anchor)
         self.error = None if exact else _COUNTING
 
@@ -143,16 +136,8 @@ class PartitionCopy(FetchState):
 
     @property
     def state_and_reason(self) -> tuple[PartitionState, str]:
-        """State and reason as reported: a halted partition that is retried is not RUNNING yet.
-
-        Nor is one that has been tried again for long.
-        """
-        if self.stuck is not None and self.state is PartitionState.RUNNING:
-            return self.stuck
-        state = self.state
-        if self.retries.are_long and state is PartitionState.RUNNING:
-            state = PartitionState.WAITING
-        return state, self.reason or self.stalled_lso or self.remark
+        """State and reason as reported, see CopyStatus."""
+        return self.status.of(self.state)
 
     @property
     def appenders(self) -> tuple[tuple[str, int], ...]:
@@ -183,21 +168,15 @@ class PartitionCopy(FetchState):
 
         Call it only then: from an anchor that is not exact the same records are counted again.
         """
-        self.acked, self.exact, self.stuck = position, True, None
+        self.acked, self.exact, self.status.stuck = position, True, None
         self.anchor_changes.add(self)
-        self.counters.records += self.found.records
-        self.counters.bytes += self.found.bytes
-        self.found = NO_RECORDS
-
-    def note_count(self, own: OwnRecordCounter) -> None:
-        """Skip at the source as many records as were counted on the target (C)."""
-        self.skip, self.counted, self.last_own = own.records, own.next_offset, own.last
-        self.found = RecordsAndBytes(own.records, own.bytes)
+        if self.counted.size is not NO_RECORDS:
+            self.counters.add_counted(self.counted.take_size())
 
     def behind_counted(self, source: int) -> Position:
         """Return the position at ``source`` if all that was counted is before it."""
         target = self.acked.target if self.acked else 0
-        return Position(source, max(target, self.counted))
+        return Position(source, max(target, self.counted.end))
 
     def go_on_at(self, source: int, epoch: int = NO_LEADER_EPOCH) -> None:
         """Copy from ``source`` on: all that was counted is before it, nothing is to be skipped.
@@ -205,7 +184,7 @@ class PartitionCopy(FetchState):
         ``epoch``: the source's leader epoch of the batch before it.
         """
         self.resume_at(source, epoch)
-        self.skip, self.done = 0, self.fetched_to
+        self.counted.skip, self.done = 0, self.fetched_to
         self.set_position(self.behind_counted(source))
 
     def record_error(self, error: PartitionError) -> None:
@@ -215,10 +194,8 @@ class PartitionCopy(FetchState):
 
     def recovered(self) -> None:
         """Forget the reason of earlier retries: the source or target has answered well."""
-        if self.reason or self.retries.are_long:
-            self.reason = ""
+        if self.status.recovered():
             self.anchor_changes.add(self)
-        self.retries.end()
 
     def back_off(self, until: float) -> None:
         """Keep sent batches, to resend the same bytes from ``until`` on; release the others.
@@ -237,7 +214,7 @@ class PartitionCopy(FetchState):
     def halt(self, state: PartitionState, reason: str) -> None:
         """Stop copying this partition; the others continue."""
         self.forget()
-        self.state, self.reason = state, reason
+        self.state, self.status.reason = state, reason
 
     def lose_position(self, reason: str) -> None:
         """Halt a partition whose position is not known; what was claimed for a search is none."""
@@ -248,7 +225,7 @@ class PartitionCopy(FetchState):
 
     @property
     def is_behind(self) -> bool:
-        return self.acked is not None and self.acked.source < self.source_end
+        return self.acked is not None and self.acked.source < self.source_log.end
 
     def behind_ms(self, now_ms: int) -> int:
         """Return how old the oldest record not yet copied may be, 0 when there is none.
@@ -257,7 +234,7 @@ class PartitionCopy(FetchState):
         """
         if self.is_behind:
             return self.counters.behind_ms(now_ms)
-        return max(0, now_ms - self.silent_since_ms) if self.silent_since_ms else 0
+        return self.source_log.silent_ms(now_ms)
 
     def anchor(self, now_ms: int, *, clean: bool = False) -> Anchor:
         """Return the anchor to write now; without a takeover it keeps the claimed position."""
@@ -282,7 +259,7 @@ class PartitionCopy(FetchState):
             reason=reason,
             source_topic_id=self.topic_id.hex(),
             target_topic_id=base.target_topic_id,
-            source_end=self.source_end,
+            source_end=self.source_log.end,
             mode=self.mode if self.exact else base.mode,
             isolation=base.isolation,
             origins=base.origins,

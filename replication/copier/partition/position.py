@@ -21,8 +21,10 @@ log, so of two appenders one sees the other's claim: the later one fences the ea
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
+
+from replication.model import NO_RECORDS, RecordsAndBytes
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -135,3 +137,39 @@ def lacks_records(batch: Batch, expected: int) -> bool:
     if batch.is_control:
         return batch.base > expected
     return batch.base > expected or batch.count <= batch.last - batch.base
+
+
+@dataclass(slots=True)
+class CountedCopies:
+    """Our records that were counted on the target from the anchor on (C).
+
+    As many are to be skipped at the source: how many are not skipped yet?
+    """
+
+    skip: int = 0  # next source records to skip: they are on the target already
+    size: RecordsAndBytes = NO_RECORDS  # of all of them, until the position is exact
+    last: bytes | None = None  # our last batch on the target, the last one to skip
+    end: int = 0  # target offset up to which records were counted
+
+    def begin(self) -> None:
+        """Forget what was counted: the position is what is claimed."""
+        self.skip_nothing()
+        self.end = 0
+
+    def skip_nothing(self) -> None:
+        """Copy all records from the position on, and add none to the counters."""
+        self.skip, self.size = 0, NO_RECORDS
+
+    def note(self, own: OwnRecordCounter) -> None:
+        """Skip at the source as many records as were counted."""
+        self.skip, self.end, self.last = own.records, own.next_offset, own.last
+        self.size = RecordsAndBytes(own.records, own.bytes)
+
+    def take_size(self) -> RecordsAndBytes:
+        """Return the size of what was counted, once: the position is exact from now on."""
+        size, self.size = self.size, NO_RECORDS
+        return size
+
+    def skip_again(self) -> None:
+        """Skip all of it again: the source is read from the anchor on once more."""
+        self.skip = self.size.records

@@ -89,7 +89,7 @@ def jump(partition: PartitionCopy, to: int) -> None:
     Of the records that are on the target already, at most one per offset was in the gap: the
     others are behind it and are not copied again.
     """
-    partition.skip = max(0, partition.skip - (to - partition.position))
+    partition.counted.skip = max(0, partition.counted.skip - (to - partition.position))
     partition.resume_at(to)
     advance_past(partition)
 

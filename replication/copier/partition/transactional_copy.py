@@ -27,7 +27,7 @@ class CommittedPosition(NamedTuple):
 
     acked: Position | None
     exact: bool
-    found: RecordsAndBytes
+    counted: RecordsAndBytes
     stuck: tuple[PartitionState, str] | None
     records: int
     bytes: int
@@ -88,8 +88,8 @@ class TransactionalCopy(PartitionCopy):
         self.committed = CommittedPosition(
             self.acked,
             self.exact,
-            self.found,
-            self.stuck,
+            self.counted.size,
+            self.status.stuck,
             self.counters.records,
             self.counters.bytes,
             self.done,
@@ -126,12 +126,13 @@ class TransactionalCopy(PartitionCopy):
             return
         self.queue.has_unknown_appends = True  # a takeover has to see that it is aborted
         was, counters = self.committed, self.counters
-        self.acked, self.exact, self.found = was.acked, was.exact, was.found
-        self.stuck, self.done = was.stuck, was.done
+        self.acked, self.exact, self.done = was.acked, was.exact, was.done
+        self.counted.size, self.status.stuck = was.counted, was.stuck
         counters.records, counters.bytes, counters.delays = was.records, was.bytes, was.delays
         self.committed, self.sending, self.failed = None, False, False
         if self.acked is not None:
-            self.position, self.skip = self.acked.source, self.found.records
+            self.position = self.acked.source
+            self.counted.skip_again()
 
     def undo(self, before: CommittedPosition) -> None:
         """Return to ``before``: another client aborted the transaction that we committed."""

@@ -67,8 +67,8 @@ class LeaseRenewal:
             return
         for partition in self.producers.partitions:
             if partition.queue.waiting and partition.fetches:
-                partition.reason = f"{_UNKNOWN}: {problem}"
-                partition.retries.note(time.monotonic())
+                partition.status.reason = f"{_UNKNOWN}: {problem}"
+                partition.status.retries.note(time.monotonic())
 
     async def renew(self) -> None:
         """Renew the lease; partitions that may have another appender are taken over."""

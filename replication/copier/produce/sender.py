@@ -213,8 +213,8 @@ class Sender:
                 self.offer(partition)
                 return
             if partition.error.recovery is Recovery.RETRY:
-                partition.reason = partition.error.reason
-                partition.retries.note(time.monotonic())
+                partition.status.reason = partition.error.reason
+                partition.status.retries.note(time.monotonic())
                 self._failures[partition] += 1
                 pause = min(_BACK_OFF_S * 2 ** (self._failures[partition] - 1), _BACK_OFF_MOST_S)
                 partition.back_off(time.monotonic() + pause)

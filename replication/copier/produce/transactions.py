@@ -174,7 +174,7 @@ class Transactions:
             failed = [each for each in self._members if each.failed or each.committed is None]
             if failed:
                 error = failed[0].error
-                raise _Aborted(error.reason if error else failed[0].reason)
+                raise _Aborted(error.reason if error else failed[0].status.reason)
             if all(each.drained for each in self._members):
                 return
             if time.monotonic() > deadline:
@@ -229,7 +229,7 @@ class Transactions:
                 partition.confirm()
             else:
                 partition.undo(before)
-                partition.reason = _ABORTED
+                partition.status.reason = _ABORTED
                 again[partition] = partition.offset_points.note(partition.anchor(now))
         await store_points(self.points, again)
         await log.append(list(again.values()))

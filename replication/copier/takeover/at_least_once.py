@@ -20,7 +20,7 @@ from replication.clock import now_ms
 from replication.copier.partition.broker_errors import target_reset
 from replication.copier.partition.partition_copy import PartitionCopy
 from replication.copier.partition.position import Position
-from replication.model import NO_PRODUCER, NO_RECORDS, Mode, PartitionState, ProducerIdAndEpoch
+from replication.model import NO_PRODUCER, Mode, PartitionState, ProducerIdAndEpoch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -97,7 +97,7 @@ async def back_to_anchors(ends: Mapping[PartitionCopy, int], anchors: StateLog) 
     for partition in partitions:
         source = partition.acked.source if partition.acked else 0
         partition.acked, partition.exact = Position(source, ends[partition]), True
-        partition.skip, partition.found = 0, NO_RECORDS
+        partition.counted.skip_nothing()
         # The new anchor: a claim that is written again must not fall behind it.
         partition.claimed = partition.anchor(now)
     await anchors.append([each.claimed for each in partitions])

@@ -110,13 +110,13 @@ def _lacking(partition: PartitionCopy, tail: TargetTail, place: _Place) -> int:
 def _resume(partition: PartitionCopy, place: _Place) -> None:
     cause = "the anchor was missing:" if partition.sought else "after an unclean shutdown"
     if partition.sought:  # nothing is known of what was copied before
-        since = (place.source, partition.counted)
+        since = (place.source, partition.counted.end)
         partition.claimed = replace(partition.claimed, since=since)
         nothing = replace(partition.claimed, source=None, target=None)
         partition.sought, partition.offset_points = "", OffsetPoints.of(nothing)
     partition.uncountable = ""
     partition.go_on_at(place.source, place.epoch)
-    partition.remark = f"{cause} the position {place.source} was found by content"
+    partition.status.remark = f"{cause} the position {place.source} was found by content"
 
 
 async def _places(source: Network, partition: PartitionCopy, tail: TargetTail) -> list[_Place]:

@@ -124,7 +124,7 @@ def _lacks(
 
 def _note(partition: PartitionCopy, count: OwnRecordCounter, *, is_whole: bool) -> None:
     """Let a partition skip what was counted; with nothing to skip its position is exact."""
-    partition.note_count(count)
+    partition.counted.note(count)
     at = partition.acked
     if is_whole and count.records == 0 and at is not None and not partition.sought:
         partition.acked, partition.exact = Position(at.source, count.next_offset), True

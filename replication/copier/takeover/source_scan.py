@@ -68,10 +68,8 @@ class SourceScan:
     async def run(self) -> None:
         partition = self.partition
         rules = partition.rules
-        scan = PartitionCopy(
-            partition.flow, partition.plan, partition.topic_id, partition.claimed, rules
-        )
-        scan.queue.writer = _AnyProducer()
+        about = partition.flow, partition.plan, partition.topic_id, partition.claimed
+        scan = PartitionCopy(*about, rules, writer=_AnyProducer())
         scan.position = partition.claimed.source or 0
         isolation = IsolationLevel.of(partition.claimed.isolation or "read_committed")
         committed = isolation is IsolationLevel.READ_COMMITTED

@@ -228,7 +228,7 @@ class Takeover:
                 if partition in tails:  # not fetched until its position is known: no duplicates
                     await set_position(self.source, partition, tails[partition])
                 partition.error = None
-        again = {each: each.counted for each in counted if cannot_count(each)}
+        again = {each: each.counted.end for each in counted if cannot_count(each)}
         await back_to_anchors(again, self.anchors)
 
     async def _outwait(

@@ -119,7 +119,7 @@ def test_where_it_is_not_known_what_landed_counting_comes_before_going_on():
 
 def test_a_skipped_record_has_its_loss_and_the_anchor_behind_it_in_one_append():
     partition, cluster = a_refused_partition(), MemoryCluster()
-    partition.acked, partition.counted, partition.counters.lost = Position(0, 40), 44, 3
+    partition.acked, partition.counted.end, partition.counters.lost = Position(0, 40), 44, 3
     decide_refused(partition, cluster)
     (batch,) = cluster.logs[TopicPartition("anchors", 0)].batches  # a crash has both or neither
     loss, anchor = [parse(*key_and_value(each)) for each in decode(next(walk(memoryview(batch))))]
@@ -162,7 +162,7 @@ def test_a_skipped_record_is_kept_as_a_dead_letter_that_names_its_source_and_the
 
 def test_bl_226_a_damaged_batch_is_passed_over_with_its_loss_and_the_anchor_in_one_append():
     partition, cluster = a_partition(a_start()), MemoryCluster()
-    partition.acked, partition.counted, partition.counters.lost = Position(20, 50), 44, 3
+    partition.acked, partition.counted.end, partition.counters.lost = Position(20, 50), 44, 3
     partition.resume_at(20, 7)
     partition.done = partition.fetched_to
     loss, anchor = pass_over(partition, corrupt(20, 30, "the checksum"), cluster)
@@ -181,11 +181,11 @@ def test_bl_226_records_that_were_copied_before_the_damage_are_no_loss(
     to_skip, lost, left, anchored
 ):
     partition, cluster = a_partition(a_start()), MemoryCluster()
-    partition.acked, partition.counted = Position(20, 50), 62
-    partition.position, partition.skip = 20, to_skip
+    partition.acked, partition.counted.end = Position(20, 50), 62
+    partition.position, partition.counted.skip = 20, to_skip
     loss, *anchors = pass_over(partition, corrupt(20, 30, "the checksum"), cluster)
     assert (loss.first, loss.next) == lost
-    assert partition.skip == left
+    assert partition.counted.skip == left
     assert [(each.source, each.target) for each in anchors] == [(30, 62)] * anchored
     assert partition.acked == ((30, 62) if anchored else (20, 50))
 
@@ -196,7 +196,7 @@ def test_bl_226_what_cannot_be_passed_over_yet_halts_whatever_was_chosen():
     policy = ErrorPolicy(spec, StateLog(MemoryCluster(), "anchors"), DeadLetters())
     asyncio.run(policy.decide(partition, corrupt(0, None, "the source answers error 2")))
     assert partition.state is PartitionState.SOURCE_CORRUPT
-    assert partition.reason.endswith("so no skip ends there yet")
+    assert partition.status.reason.endswith("so no skip ends there yet")
 
 
 def test_a_position_that_a_commit_may_still_change_is_not_passed_over():

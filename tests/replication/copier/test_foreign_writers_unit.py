@@ -132,7 +132,7 @@ def test_a_foreign_producer_halts_the_partition_where_the_policy_says_so():
 def test_our_producer_and_those_in_the_registry_are_not_foreign(producer_id):
     checking = Checking(producer_id, "stop")
     checking.check()
-    assert (checking.partition.error, checking.partition.remark) == (None, "")
+    assert (checking.partition.error, checking.partition.status.remark) == (None, "")
 
 
 @pytest.mark.usefixtures("at_once")

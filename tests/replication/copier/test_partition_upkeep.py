@@ -137,7 +137,7 @@ def test_a_partition_without_a_leader_backs_off_and_says_on_which_side(side):
     getattr(stage, side).led = None
     stage.arrange()
     for each in stage.partitions:
-        assert each.reason == f"the {side} partition has no leader"
+        assert each.status.reason == f"the {side} partition has no leader"
         assert each.retry_at is not None
     assert stage.recoveries.partitions == set(stage.partitions)
     assert bool(stage.fetchers.assigned) == (side == "target")

@@ -71,7 +71,7 @@ def a_partition(
     partition.queue.writer.producer = ProducerIdAndEpoch(OURS, epoch)
     partition.state = PartitionState.RUNNING
     partition.counters.records, partition.counters.bytes = anchor.records, anchor.bytes
-    partition.stuck = stuck_as(anchor)
+    partition.status.stuck = stuck_as(anchor)
     return partition
 
 

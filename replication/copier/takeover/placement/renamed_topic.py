@@ -63,7 +63,7 @@ def under_old_name(plan: PartitionPlan, known: Anchor | None) -> PartitionPlan |
 def halt_under_old_name(partition: PartitionCopy) -> None:
     """Halt a partition whose old copy could not be ended; a state with choices remains."""
     if partition.state in {PartitionState.RUNNING, PartitionState.WAITING}:
-        why = partition.reason or "the source does not show where it ended"
+        why = partition.status.reason or "the source does not show where it ended"
         reason = f"its copy in {partition.target.topic} has not ended yet: {why}"
         partition.halt(PartitionState.WAITING, reason)
 
@@ -85,9 +85,9 @@ class _Skipped:
 
 
 def _is_last_own(partition: PartitionCopy, record: BatchRecord) -> bool:
-    if partition.last_own is None:
+    if partition.counted.last is None:
         return True
-    (copied,) = walk(memoryview(partition.last_own), partition.target)
+    (copied,) = walk(memoryview(partition.counted.last), partition.target)
     return ends_with(copied, record, partition.target)
 
 
@@ -120,13 +120,13 @@ async def _find_end(source: Network, partition: PartitionCopy, log_start: int) -
     """
     anchor = partition.claimed.source or 0
     gap, epoch = max(0, log_start - anchor), NO_LEADER_EPOCH
-    skipped = _Skipped(partition.skip - gap)
+    skipped = _Skipped(partition.counted.skip - gap)
     if skipped.count > 0:
         scan = SourceScan(source, partition, skipped, skipped.count, anchor + gap, counts=True)
         await scan.run()
         epoch = scan.epoch_before(skipped.after or 0)
         if skipped.last is not None and not _is_last_own(partition, skipped.last):
             return
-    after = skipped.after if skipped.count > 0 else anchor + partition.skip
+    after = skipped.after if skipped.count > 0 else anchor + partition.counted.skip
     if after is not None:
         partition.go_on_at(after, epoch)

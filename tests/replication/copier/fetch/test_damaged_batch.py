@@ -54,7 +54,7 @@ def plus(log: SegmentedLog, batch: int, at: int, form: str, more: int) -> bytes:
 def examine(log: SegmentedLog, position: int, *, was_seen: bool = True):
     partition = a_partition(a_start())
     partition.position = position
-    partition.unread = position if was_seen else None
+    partition.source_log.unread = position if was_seen else None
     return asyncio.run(DamagedBatch(LogNetwork(log), partition, committed=False).error())
 
 
@@ -76,7 +76,7 @@ class Copy:
             try:
                 take(partition, found, FetchBuffer())
             except CorruptBatch as error:
-                partition.unread = max(partition.position, error.offset or 0)
+                partition.source_log.unread = max(partition.position, error.offset or 0)
             self._send()
             if partition.position == before and not self._skip(end):
                 return

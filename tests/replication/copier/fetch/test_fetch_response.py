@@ -68,7 +68,7 @@ class Fetching:
         found = self.network.answer(node, entry, 1)
         taken = FetchResponse(node, self.shared).take(self.partition, found, FetchBuffer())
         if self.partition.retry_at is not None:
-            self.reasons.append(self.partition.reason)
+            self.reasons.append(self.partition.status.reason)
         self.partition.error = self.partition.retry_at = None  # it is tried again
         return taken, node
 
@@ -161,13 +161,13 @@ def test_an_error_code_that_may_mean_damage_is_asked_for_again_too(unreadable):
 def test_a_reason_is_forgotten_when_the_source_answers_well_and_nothing_is_on_its_way():
     fetching = Fetching(a_log(damaged=False))
     partition = fetching.partition
-    partition.reason = "the source partition's leader changed"
+    partition.status.reason = "the source partition's leader changed"
     fetching.fetch()
-    assert partition.reason  # the target has yet to answer
+    assert partition.status.reason  # the target has yet to answer
     fetching.copy()
-    partition.reason, partition.position = "the source partition's leader changed", 3
+    partition.status.reason, partition.position = "the source partition's leader changed", 3
     fetching.fetch()
-    assert partition.reason == ""
+    assert partition.status.reason == ""
 
 
 def a_response(stable: int, high_watermark: int) -> SimpleNamespace:
@@ -180,16 +180,16 @@ def test_a_transaction_that_blocks_the_source_for_long_is_named_with_what_waits(
     reported = []
     for now, stable in ((0.0, 10), (4.9, 10), (5.0, 10)):
         stalled.on_response(partition, a_response(stable, 17), now)
-        reported.append(partition.stalled_lso)
+        reported.append(partition.status.stalled_lso)
     where = "blocked by an open transaction at offset 10 of the source"
     assert reported == ["", "", f"{where}; 7 later offsets wait until it ends"]
     partition.position = 12
     stalled.on_response(partition, a_response(12, 17), 6.0)
-    assert partition.stalled_lso == "", "it ended, and another one is open since now"
+    assert partition.status.stalled_lso == "", "it ended, and another one is open since now"
     stalled.on_response(partition, a_response(12, 17), 10.9)
-    assert partition.stalled_lso == ""
+    assert partition.status.stalled_lso == ""
     stalled.on_response(partition, a_response(12, 17), 11.0)
-    assert "at offset 12 of the source; 5 later" in partition.stalled_lso
+    assert "at offset 12 of the source; 5 later" in partition.status.stalled_lso
 
 
 @pytest.mark.parametrize(
@@ -199,10 +199,10 @@ def test_a_transaction_that_blocks_the_source_for_long_is_named_with_what_waits(
 )
 def test_a_source_that_is_read_on_is_not_blocked(position, stable):
     stalled, partition = StalledLso(), a_partition(a_start())
-    partition.position, partition.stalled_lso = position, "blocked"
+    partition.position, partition.status.stalled_lso = position, "blocked"
     for now in (0.0, 60.0):
         stalled.on_response(partition, a_response(stable, 17), now)
-        assert partition.stalled_lso == ""
+        assert partition.status.stalled_lso == ""
 
 
 @pytest.mark.parametrize(("committed", "end"), [(True, 2), (False, 3)])
@@ -212,7 +212,7 @@ def test_the_end_of_the_source_is_what_the_isolation_lets_us_read(committed, end
     entry = FetchEntry(fetching.partition.topic_id, 0, 0)
     found = fetching.network.answer(0, entry, 1)._replace(stable=2, high_watermark=3)
     FetchResponse(0, fetching.shared).take(fetching.partition, found, FetchBuffer())
-    assert fetching.partition.source_end == end
+    assert fetching.partition.source_log.end == end
 
 
 def test_a_source_that_does_not_return_a_damaged_batch_is_asked_again():
@@ -296,10 +296,10 @@ def test_records_that_cannot_be_counted_ask_for_a_takeover(monkeypatch):
 def test_the_offset_of_a_damaged_batch_is_noted_and_those_before_it_are_not():
     fetching = Fetching(a_log(damaged=True))
     fetching.fetch()
-    assert fetching.partition.unread is None
+    assert fetching.partition.source_log.unread is None
     fetching.copy()
     fetching.fetch()
-    assert (fetching.partition.position, fetching.partition.unread) == (1, 1)
+    assert (fetching.partition.position, fetching.partition.source_log.unread) == (1, 1)
 
 
 def test_the_time_at_which_all_was_copied_is_noted_in_milliseconds(monkeypatch):

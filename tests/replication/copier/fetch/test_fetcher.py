@@ -476,17 +476,17 @@ def test_bl_229_while_the_source_is_silent_an_anchor_claims_no_more_than_its_las
     partition.acked = Position(7, 7)
     run([partition], steps=20, prepare=lambda s: setattr(s, "problem", ClusterUnavailable("cut")))
     now_ms = int(time.time() * 1000)
-    since_ms = partition.silent_since_ms
+    since_ms = partition.source_log.silent_since_ms
     assert now_ms - 60_000 < since_ms <= now_ms
     anchor = partition.anchor(since_ms + 90_000, clean=True)
     assert (anchor.at_ms - anchor.behind_ms, anchor.source_end) == (since_ms, 0)
     FetchResponse(0, fetching(Source(partition), BufferPool(1)).shared).back_off_all(
         [partition], "still cut", 0.0
     )
-    assert partition.silent_since_ms == since_ms
+    assert partition.source_log.silent_since_ms == since_ms
     partition.error = partition.retry_at = None
     run([partition], steps=20)
-    assert partition.silent_since_ms == 0
+    assert partition.source_log.silent_since_ms == 0
     assert partition.anchor(now_ms).behind_ms < 60_000
 
 

@@ -49,7 +49,7 @@ def test_a_batch_that_was_read_is_not_suspect_any_more():
 
 def test_a_partition_of_which_the_source_has_more_and_returns_nothing_is_silent():
     suspects, partition, done = SuspectBatches(), a_partition(a_start(0)), a_partition(a_start(1))
-    partition.source_end = 9
+    partition.source_log.end = 9
     partitions, now = [partition, done], 1000.0
     for each in partitions:
         suspects.on_response(each, now)
@@ -63,7 +63,7 @@ def test_a_partition_of_which_the_source_has_more_and_returns_nothing_is_silent(
 
 def test_a_partition_that_does_not_fetch_is_not_silent():
     suspects, partition = SuspectBatches(), a_partition(a_start())
-    partition.source_end = 9
+    partition.source_log.end = 9
     suspects.on_response(partition, 1000.0)
     partition.retry_at = 5000.0
     assert list(suspects.silent([partition], 1000.0 + SILENT_S)) == []
@@ -72,7 +72,7 @@ def test_a_partition_that_does_not_fetch_is_not_silent():
 def test_partitions_of_each_broker_are_looked_at():
     """A broker with much to send answers first whenever a look is due."""
     suspects, busy, still = SuspectBatches(), a_partition(a_start(0)), a_partition(a_start(1))
-    still.source_end = 9
+    still.source_log.end = 9
     suspects.on_response(still, 1000.0)
     assert list(suspects.silent([busy], 1000.0 + SILENT_S)) == []
     assert list(suspects.silent([still], 1000.0 + SILENT_S)) == [still]
@@ -85,7 +85,7 @@ def test_nothing_is_kept_of_a_partition_that_is_not_fetched_any_more():
         FetcherManager(a_spec(), connections, None, None, None),
         a_partition(a_start()),
     )
-    suspects, partition.source_end = manager._shared.suspects, 9
+    suspects, partition.source_log.end = manager._shared.suspects, 9
     manager.assign(partition)
     suspects.note(partition, 0, [0])
     suspects.on_response(partition, 1000.0)
@@ -104,6 +104,6 @@ def test_a_good_response_in_front_of_a_suspect_batch_acquits_it_not():
 
 def test_a_partition_at_the_end_of_its_source_is_not_silent():
     suspects, partition = SuspectBatches(), a_partition(a_start())
-    partition.position = partition.source_end = 9
+    partition.position = partition.source_log.end = 9
     suspects.on_response(partition, 1000.0)
     assert list(suspects.silent([partition], 1000.0 + SILENT_S)) == []

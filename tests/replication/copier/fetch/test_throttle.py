@@ -23,7 +23,7 @@ KB, MB = 1 << 10, 1 << 20
 def a_first_partition(position: int = 0, end: int = 10):
     partition = a_partition(a_start())
     partition.plan = replace(partition.plan, first=True)
-    partition.position, partition.source_end = position, end
+    partition.position, partition.source_log.end = position, end
     return partition
 
 
@@ -88,14 +88,14 @@ def test_nobody_waits_for_a_priority_topic_that_has_caught_up_or_cannot_go_on():
     throttle.on_response(partition)
     partition.retry_at = 12.0
     assert throttle.pause_s(10.0, 9.7, first=False) == 0
-    partition.retry_at, partition.position = None, partition.source_end
+    partition.retry_at, partition.position = None, partition.source_log.end
     throttle.on_response(partition)
     assert throttle.pause_s(10.0, 9.7, first=False) == 0
 
 
 def test_an_ordinary_topic_that_is_behind_holds_nobody_up():
     throttle, partition = Throttle(), a_partition(a_start())
-    partition.source_end = 10
+    partition.source_log.end = 10
     throttle.on_response(partition)
     assert not throttle.yields()
 

@@ -22,6 +22,7 @@ from support.copier.partition_copies import (
 from support.records.record_batches import a_batch, a_marker
 
 from replication.client.fetch_values import FetchBuffer
+from replication.client.producer_identity import ProducerIdentity
 from replication.copier.partition.intake import take
 from replication.copier.partition.partition_copy import PartitionCopy
 from replication.copier.partition.position import OwnRecordCounter, Position
@@ -30,7 +31,6 @@ from replication.model import (
     PartitionPlan,
     PartitionState,
     ProducerIdAndEpoch,
-    RecordsAndBytes,
     TopicPartition,
 )
 from replication.provenance.record_rules import UNDECIDED
@@ -90,9 +90,7 @@ def take_over(anchor: Anchor, target: Target, epoch: int) -> PartitionCopy:
     for batch in walk(memoryview(target.log)):
         own.add(batch)
     assert own.complete
-    partition.skip, partition.counted = own.records, own.next_offset
-    partition.found = RecordsAndBytes(own.records, own.bytes)
-    partition.last_own = own.last
+    partition.counted.note(own)
     if own.records == 0:
         partition.acked, partition.exact = Position(partition.acked.source, own.next_offset), True
     return partition
@@ -151,8 +149,8 @@ def find(partition: PartitionCopy, target: Target, source) -> None:
         expected.add(decode(batch), each.offsets)
     (place,) = expected.found
     partition.resume_at(place.end)
-    partition.skip = 0
-    partition.set_position(Position(place.end, partition.counted))
+    partition.counted.skip = 0
+    partition.set_position(Position(place.end, partition.counted.end))
 
 
 ACTS = ["fetch", "append", "append", "unanswered", "back off", "foreign", "anchor"]
@@ -195,7 +193,7 @@ def crashed_twice(
     second = take_over(a_start(), target, 2)
     take(second, fetch(log, [], 0, 2 * fetched), FetchBuffer())
     anchor = second.anchor(0)
-    assert second.skip == sum(sizes[fetched:appended])  # so much is still to be skipped
+    assert second.counted.skip == sum(sizes[fetched:appended])  # so much is still to be skipped
     third, source = take_over(anchor, target, 3), (log, [], values)
     run(third, target, source, None, to_the_end=True)
     return anchor, target, values
@@ -404,3 +402,11 @@ def test_backing_off_frees_every_fetch_buffer_and_keeps_the_bytes_that_were_sent
     assert buffer.holders == 0
     found.records[:] = bytes(len(found.records))  # the next Fetch response
     assert [bytes(each.batch) for each in partition.queue.waiting] == sent
+
+
+def test_what_was_counted_from_another_claim_on_is_forgotten():
+    partition = a_partition(a_start())
+    partition.counted.note(OwnRecordCounter(50, (), {}))
+    assert partition.behind_counted(7) == Position(7, 50)
+    partition.begin(ProducerIdentity("x", OURS, 1, 1), exact=True)
+    assert partition.behind_counted(7) == Position(7, 0)

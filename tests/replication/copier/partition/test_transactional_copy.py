@@ -155,3 +155,16 @@ def test_what_needs_a_takeover_fails_the_transaction_that_the_partition_takes_pa
     partition.forget()
     partition.join(BORN, ProducerIdAndEpoch(OURS, 2))
     assert partition.failed is False
+
+
+def test_what_was_counted_is_skipped_again_after_an_abort():
+    """The source is read from the anchor on once more: its first records would be there twice."""
+    partition = a_partition(a_start(), kind=TransactionalCopy)
+    partition.counted.note(SimpleNamespace(records=2, bytes=20, next_offset=2, last=None))
+    partition.join(BORN, ProducerIdAndEpoch(OURS, 1))
+    log = b"".join(a_batch(n, [b"%d" % n]) for n in range(3))
+    take(partition, fetch(log, [], 0, 3), FetchBuffer())
+    assert (send(partition), partition.acked.source) == ([OURS], 3)
+    assert (partition.counted.skip, partition.counters.records) == (0, 3)
+    partition.forget()
+    assert (partition.position, partition.counted.skip, partition.counters.records) == (0, 2, 0)

@@ -19,7 +19,7 @@ from replication.adapters.wire.connection import channel
 from replication.client.network import NotGranted
 from replication.client.producer_identity import ProducerIdentity
 from replication.copier.foreign_writers import AppendGaps
-from replication.copier.partition import long_retries
+from replication.copier.partition import copy_status
 from replication.copier.partition.broker_errors import PartitionError, Recovery
 from replication.copier.partition.position import Position, claim
 from replication.copier.partition.recovery_queue import RecoveryQueue
@@ -237,9 +237,9 @@ def test_what_another_unit_appended_meanwhile_is_counted_after_it_was_fenced(tim
             await renewal.renew()
             assert not partition.anchor(0, clean=True).clean
             await upkeep._take_over([partition])
-            assert partition.skip == 2
+            assert partition.counted.skip == 2
             assert unit.target._producers[other].epoch == 2 * epoch + 1
-            partition.set_position(Position(partition.skip, log.end))  # it has skipped them
+            partition.set_position(Position(partition.counted.skip, log.end))  # it has skipped them
 
     asyncio.run(take_back())
 
@@ -305,7 +305,7 @@ def test_a_target_that_may_not_say_whose_id_it_is_ends_the_unit_with_what_to_do(
 def test_a_partition_that_waits_for_the_lease_for_long_is_not_running_and_says_why(monkeypatch):
     """For its coordinator may be gone for long although the leaders of all partitions are there."""
     monkeypatch.setattr(lease_renewal, "_RETRY_S", 0.001)
-    monkeypatch.setattr(long_retries, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(copy_status, "PATIENCE_S", 0.0)
     unit, idle = Renewing(), a_partition(a_start(1))
     idle.set_position(Position(0, 0))
 
@@ -320,7 +320,7 @@ def test_a_partition_that_waits_for_the_lease_for_long_is_not_running_and_says_w
         unit.sender.lead[unit.partition] = 0
         asked, unit.target.current_producer = unit.target.current_producer, current
         task = asyncio.create_task(renewal.run())
-        await until(lambda: unit.partition.reason)
+        await until(lambda: unit.partition.status.reason)
         state, reason = unit.partition.state_and_reason
         assert state is PartitionState.WAITING
         assert reason == f"{lease_renewal._UNKNOWN}: the coordinator is gone"

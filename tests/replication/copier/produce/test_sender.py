@@ -129,7 +129,7 @@ def test_out_of_order_behind_a_failed_one_is_its_consequence_and_is_sent_again_t
     wire.answer(OUT_OF_ORDER)
     wire.answer(OUT_OF_ORDER)
     assert partition.error is None  # backing off
-    assert partition.reason
+    assert partition.status.reason
     wire.resume(partition)
     assert wire.batches() == before[:1]
     wire.answer(0)

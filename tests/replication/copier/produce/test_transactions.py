@@ -294,7 +294,7 @@ def test_a_partition_that_is_halted_within_a_transaction_aborts_it(monkeypatch):
     )  # fmt: skip
     assert (halted.acked.source, halted.counters.records) == (0, 0)
     other = stage.partitions[1].error
-    assert (other.recovery, other.reason) == (Recovery.TAKE_OVER, halted.reason)
+    assert (other.recovery, other.reason) == (Recovery.TAKE_OVER, halted.status.reason)
 
 
 def test_a_partition_that_may_not_join_yet_backs_off_and_the_other_is_committed():
@@ -313,7 +313,7 @@ def test_a_partition_that_may_not_join_yet_backs_off_and_the_other_is_committed(
 
     stage.target.add_to_transaction = refuse_one
     asyncio.run(stage.copy())
-    assert stage.partitions[0].reason == "the target has no such topic or partition"
+    assert stage.partitions[0].status.reason == "the target has no such topic or partition"
     assert stage.partitions[0].position == 0  # fetched again
     assert stage.target.logs[refused].values() == []
     assert len(stage.target.logs[joined].values()) == 3

@@ -22,7 +22,7 @@ def test_a_position_is_found_among_copies_that_are_passed_on_before_there_is_a_p
         log = source.logs[partition.source]
         log.append(a_batch(0, [b"%d" % number], (producer, 0, number), timestamp=number))
         log.sequences.clear()
-    partition.counted, partition.topic_id = 9, source.topic_id(partition.source.topic)
+    partition.counted.end, partition.topic_id = 9, source.topic_id(partition.source.topic)
     last = a_batch(5, [b"2"], timestamp=2)
     asyncio.run(
         set_position(

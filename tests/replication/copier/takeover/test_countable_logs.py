@@ -194,9 +194,9 @@ def test_records_are_skipped_only_if_they_are_those_that_were_copied(data):
         log += compacted(a_batch(end, values[end : end + size]), removed)
         end += size
     partition = a_partition(a_start())
-    partition.skip, partition.counted = copied, copied
+    partition.counted.skip, partition.counted.end = copied, copied
     places = [each for size in sizes for each in range(size)]  # of each record in its batch
-    partition.last_own = a_batch(
+    partition.counted.last = a_batch(
         70, [b"%d" % (copied - 1)], (OURS, 0, 0), timestamp=1000 + places[copied - 1]
     )
     changed = rewritten_from < copied or any(each < copied for each in removed)
@@ -205,7 +205,7 @@ def test_records_are_skipped_only_if_they_are_those_that_were_copied(data):
     except NotCountable:
         assert changed or _shares_a_batch(sizes, copied, removed)
         return
-    if partition.skip == 0:
+    if partition.counted.skip == 0:
         assert not changed
     found = [each for queued in partition.queue.waiting for each in queued.offsets]
     assert found == [each for each in range(copied, total) if each not in removed]

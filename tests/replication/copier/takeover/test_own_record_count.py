@@ -114,11 +114,11 @@ def test_invariant_c_what_we_appended_between_the_anchor_and_our_markers_is_coun
         for (who, each), (_, _, own) in zip(some, appended, strict=True)
         if who != FOREIGN and not own
     ]
-    assert partition.found == size(*ours)
-    assert partition.skip == partition.found.records
-    assert end <= partition.counted <= end + after
+    assert partition.counted.size == size(*ours)
+    assert partition.counted.skip == partition.counted.size.records
+    assert end <= partition.counted.end <= end + after
     assert partition.exact == (not ours)
-    assert partition.acked == Position(40, start if ours else partition.counted)
+    assert partition.acked == Position(40, start if ours else partition.counted.end)
 
 
 def test_a_marker_of_an_older_epoch_or_of_another_producer_does_not_end_the_counting():
@@ -127,7 +127,7 @@ def test_a_marker_of_an_older_epoch_or_of_another_producer_does_not_end_the_coun
     target.add(batch(2), fence(OURS, 2), fence(FOREIGN, 9), batch(3), fence(OURS, 3))
     partition = a_partition(CLAIMED)
     counted(target, partition)
-    assert partition.skip == 5
+    assert partition.counted.skip == 5
 
 
 def test_all_markers_of_a_partition_are_waited_for_and_no_others(monkeypatch):
@@ -141,7 +141,7 @@ def test_all_markers_of_a_partition_are_waited_for_and_no_others(monkeypatch):
         counted(target, one, two, producers=BOTH)
     target.add(fence(PASSING_ON, 4), partition=1)
     counted(target, one, two, producers=BOTH)
-    assert [each.skip for each in (one, two)] == [2, 5]
+    assert [each.counted.skip for each in (one, two)] == [2, 5]
 
 
 def test_partitions_of_several_leaders_are_each_read_from_their_own():
@@ -151,7 +151,7 @@ def test_partitions_of_several_leaders_are_each_read_from_their_own():
     for number in range(3):
         target.add(batch(number + 1), fence(), partition=number)
     counted(target, *partitions)
-    assert [each.skip for each in partitions] == [1, 2, 3]
+    assert [each.counted.skip for each in partitions] == [1, 2, 3]
     read = {(node, partition) for node, entries in target.asked_of for partition, _ in entries}
     assert read == {(1, 0), (2, 1), (0, 2)}, "the last one after a refresh"
 
@@ -161,7 +161,7 @@ def test_an_error_of_one_response_is_retried_after_a_refresh():
     target.add(batch(2), fence())
     target.errors = [ErrorCode.NOT_LEADER_OR_FOLLOWER]
     counted(target, partition)
-    assert partition.skip == 2
+    assert partition.counted.skip == 2
     assert ("refresh", "t") in target.events
 
 
@@ -177,7 +177,7 @@ def test_where_retention_deleted_what_is_to_be_counted_the_rest_is_counted_and_i
             log.batches[2], least=2, most=8, passed="the target no longer has offsets [1, 6)"
         )
     }
-    assert partition.skip == 2
+    assert partition.counted.skip == 2
     assert (partition.acked, partition.exact) == ((40, 1), False)
 
 
@@ -187,7 +187,7 @@ def test_where_nothing_of_ours_is_left_the_position_is_not_taken_for_exact():
     target.first = 3
     tails = counted(target, partition)
     assert tails[partition] == TargetTail(None, 0, 6, "the target no longer has offsets [0, 3)")
-    assert (partition.exact, partition.skip) == (False, 0)
+    assert (partition.exact, partition.counted.skip) == (False, 0)
 
 
 def test_the_last_batch_is_kept_where_the_source_lacks_the_anchors_offset():
@@ -211,7 +211,7 @@ def test_a_target_that_ends_before_the_anchor_was_reset_and_the_others_are_count
         PartitionState.TARGET_RESET, "the target holds [0, 4), not our 50",
     )  # fmt: skip
     assert set(tails) == {other}
-    assert (other.state, other.skip) == (PartitionState.RUNNING, 2)
+    assert (other.state, other.counted.skip) == (PartitionState.RUNNING, 2)
 
 
 def test_an_offset_that_one_response_calls_out_of_range_is_read_again():
@@ -220,4 +220,4 @@ def test_an_offset_that_one_response_calls_out_of_range_is_read_again():
     target.add(batch(2), fence())
     target.errors = [ErrorCode.OFFSET_OUT_OF_RANGE]
     assert counted(target, partition) == {}
-    assert (partition.state, partition.skip) == (PartitionState.RUNNING, 2)
+    assert (partition.state, partition.counted.skip) == (PartitionState.RUNNING, 2)

@@ -134,7 +134,9 @@ def test_where_retention_deleted_what_is_counted_the_copy_goes_on_behind_its_las
     partition.topic_id = source.topic_id("t")
     asyncio.run(take())
     assert (partition.position, partition.acked, partition.exact) == (4, (4, 5), True)
-    assert partition.remark == ("after an unclean shutdown the position 4 was found by content")
+    assert partition.status.remark == (
+        "after an unclean shutdown the position 4 was found by content"
+    )
 
 
 def test_invariant_f_the_first_producer_id_of_a_cluster_is_registered_as_well_once():
@@ -201,7 +203,7 @@ def test_what_a_former_producer_id_that_no_marker_stops_lands_meanwhile_is_count
         second, _ = await Side(target, "u0", generation=2).take()
         await landing
         (last,) = walk(memoryview(target.logs[partition.target].batches[-1]))
-        return second.skip, last.is_control
+        return second.counted.skip, last.is_control
 
     assert asyncio.run(expired()) == (1, True)  # it stands before the marker
 

@@ -56,7 +56,7 @@ def counted(skip: int):
         log = source.logs[partition.source]
         log.append(a_batch(0, [b"%d" % number] * 3, (producer, 0, number), timestamp=number))
         log.sequences.clear()
-    partition.skip, partition.counted = skip, 50
+    partition.counted.skip, partition.counted.end = skip, 50
     partition.topic_id = source.topic_id(partition.source.topic)
     return source, partition
 
@@ -65,7 +65,11 @@ def counted(skip: int):
 def test_a_copy_ends_behind_as_many_source_records_as_were_counted(skip):
     source, partition = counted(skip)
     asyncio.run(find_ends(source, [partition]))
-    assert (partition.acked, partition.skip, partition.exact) == (Position(skip, 50), 0, True)
+    assert (partition.acked, partition.counted.skip, partition.exact) == (
+        Position(skip, 50),
+        0,
+        True,
+    )
     assert partition.position == skip
 
 
@@ -73,7 +77,7 @@ def test_a_source_with_fewer_records_than_were_counted_leaves_the_position_alone
     source, partition = counted(20)
     before = partition.acked
     asyncio.run(find_ends(source, [partition]))
-    assert (partition.acked, partition.skip) == (before, 20)
+    assert (partition.acked, partition.counted.skip) == (before, 20)
 
 
 @pytest.mark.parametrize(("skip", "log_start", "end"), [(2, 3, 2), (3, 3, 3), (5, 3, 5), (4, 6, 4)])
@@ -82,7 +86,11 @@ def test_a_copy_whose_anchor_retention_has_passed_ends_without_waiting_for_it(sk
     source, partition = counted(skip)
     source.log_start = log_start
     asyncio.run(asyncio.wait_for(find_ends(source, [partition]), 5))
-    assert (partition.acked, partition.skip, partition.exact) == (Position(end, 50), 0, True)
+    assert (partition.acked, partition.counted.skip, partition.exact) == (
+        Position(end, 50),
+        0,
+        True,
+    )
 
 
 @pytest.mark.parametrize("removed", [0, 4, 6])
@@ -91,13 +99,13 @@ def test_a_source_that_was_compacted_since_leaves_the_position_alone(removed):
     before = partition.acked
     source.logs[partition.source].compact(removed)
     asyncio.run(find_ends(source, [partition]))
-    assert (partition.acked, partition.skip) == (before, 7)
+    assert (partition.acked, partition.counted.skip) == (before, 7)
 
 
 @pytest.mark.parametrize(("last", "end"), [(b"1", 6), (b"2", 0)], ids=["as copied", "rewritten"])
 def test_a_copy_ends_only_behind_the_last_record_that_was_copied(last, end):
     source, partition = counted(6)
-    partition.last_own = a_batch(44, [last] * 3, timestamp=1)
+    partition.counted.last = a_batch(44, [last] * 3, timestamp=1)
     asyncio.run(find_ends(source, [partition]))
     assert partition.acked.source == end
 
@@ -106,7 +114,7 @@ def test_a_source_that_does_not_answer_leaves_the_position_alone():
     source, partition = counted(4)
     before, source.down = partition.acked, True
     asyncio.run(find_ends(source, [partition]))
-    assert (partition.acked, partition.skip) == (before, 4)
+    assert (partition.acked, partition.counted.skip) == (before, 4)
 
 
 def test_a_source_that_never_says_where_it_starts_leaves_the_position_as_it_is(monkeypatch):
@@ -117,14 +125,14 @@ def test_a_source_that_never_says_where_it_starts_leaves_the_position_as_it_is(m
             return await asyncio.Event().wait()
 
     partition = a_partition(a_start())
-    partition.skip = 4
+    partition.counted.skip = 4
 
     async def find() -> None:
         async with asyncio.timeout(10):
             await find_ends(Silent(), [partition])
 
     asyncio.run(find())
-    assert (partition.acked, partition.exact, partition.skip) == ((0, 0), False, 4)
+    assert (partition.acked, partition.exact, partition.counted.skip) == ((0, 0), False, 4)
 
 
 class Asked(MemoryCluster):
@@ -187,7 +195,7 @@ def test_what_happened_to_the_old_copy_is_asked_before_the_new_one_begins():
 def test_an_old_copy_with_more_records_than_the_source_waits_and_says_so():
     partition = taken_over(CHANGE, source=2)
     assert (partition.target, partition.state) == (OLD, PartitionState.WAITING)
-    assert partition.reason == (
+    assert partition.status.reason == (
         "its copy in A.orders has not ended yet: the source does not show where it ended"
     )
     assert not partition.anchor(0, clean=True).clean

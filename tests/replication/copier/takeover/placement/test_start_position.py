@@ -297,10 +297,10 @@ def test_the_end_of_a_target_is_checked_once_and_only_after_a_clean_end():
     assert positions.connections.checked == {HERE}
     positions.connections.target.silence = ClusterUnavailable("not asked again")
     assert begin(positions).state is PartitionState.WAITING
-    assert begin(positions).reason == ""
+    assert begin(positions).status.reason == ""
     unclean = ends(replace(KNOWN, clean=False))
     unclean.connections.target.silence = ClusterUnavailable("counting tells it")
-    assert (begin(unclean).reason, unclean.connections.checked) == ("", set())
+    assert (begin(unclean).status.reason, unclean.connections.checked) == ("", set())
 
 
 def test_copying_all_again_keeps_who_may_still_append_and_whether_they_ended():
@@ -356,7 +356,10 @@ def test_a_partition_that_others_write_to_stays_halted_under_stop(policy, halts)
     known = replace(KNOWN, target=6, state=PartitionState.TARGET_FOREIGN, reason="x wrote")
     partition = begin(ends(known, target_foreign=policy))
     assert (partition.state is PartitionState.TARGET_FOREIGN) == halts
-    assert (partition.reason, bool(partition.topic_id)) == ("x wrote" if halts else "", not halts)
+    assert (partition.status.reason, bool(partition.topic_id)) == (
+        "x wrote" if halts else "",
+        not halts,
+    )
 
 
 def test_a_copy_under_another_name_waits_for_a_choice_and_for_its_clean_end():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.copier.partition_copies import a_partition, a_start
 
-from replication.copier.partition.long_retries import PATIENCE_S, Retries
+from replication.copier.partition.copy_status import PATIENCE_S, Retries
 from replication.model import PartitionState
 
 
@@ -32,11 +32,11 @@ def test_failures_far_apart_are_no_series(pause, are_long):
 
 def test_a_partition_that_is_tried_again_for_long_waits_with_its_reason_until_it_recovers():
     partition = a_partition(a_start())
-    partition.reason = "the source broker cannot read its disk"
-    partition.retries.note(100.0)
+    partition.status.reason = "the source broker cannot read its disk"
+    partition.status.retries.note(100.0)
     assert partition.state_and_reason[0] is PartitionState.RUNNING
-    partition.retries.note(140.0)
-    assert partition.state_and_reason == (PartitionState.WAITING, partition.reason)
+    partition.status.retries.note(140.0)
+    assert partition.state_and_reason == (PartitionState.WAITING, partition.status.reason)
     assert partition.anchor(0).state == PartitionState.WAITING
     assert partition.state is PartitionState.RUNNING  # it is tried again all the same
     partition.anchor_changes.clear()
