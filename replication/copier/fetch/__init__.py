@@ -13,9 +13,13 @@
     priority topics
 ``rate_backoff``: Decide how many bytes a second a unit fetches while its target throttles it
 ``rate_control``: Keep a unit's byte rate: its budget, and less while the target throttles
+``stalled_lso``: Notice that a last stable offset does not advance: a transaction is open at the
+    source
 ``suspect_batches``: Batches of the source that could not be read: whom to ask again before one
     counts as damaged
 ``throttle``: Limit a unit's fetches to ``copy.max.bytes.per.second``, priority topics first
+``unclear_errors``: Find by further requests what the error of a partition is, where its Fetch
+    response does not say
 
 May import: ``produce``, ``takeover.connections``, ``partition``, ``spec`` and what is below
 ``copier``.

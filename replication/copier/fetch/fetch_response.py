@@ -1,23 +1,18 @@
 """Handle a Fetch response per partition: queue batches, errors, leader changes, divergence.
 
-Some responses need more: after OFFSET_OUT_OF_RANGE the source's log offsets are requested, a batch
-that cannot be read is requested again, from other replicas too, and a last stable offset that does
-not advance shows an open transaction at the source.
+A batch that cannot be read is requested again, from other replicas too. Where a response does not
+say what the error is, ``unclear_errors`` finds it by further requests.
 """
 
 from __future__ import annotations
 
-import asyncio
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from replication.client.error_codes import ErrorCode
-from replication.client.fetch_session import FetchOptions
-from replication.client.log_end import confirmed_end
-from replication.client.network import PartitionReader
 from replication.clock import now_ms
-from replication.copier.fetch.damaged_batch import DamagedBatch
+from replication.copier.fetch.stalled_lso import StalledLso
 from replication.copier.fetch.suspect_batches import SuspectBatches
 from replication.copier.partition.broker_errors import (
     LEADER_MOVED,
@@ -26,12 +21,9 @@ from replication.copier.partition.broker_errors import (
     Recovery,
     diverged,
     fetch_error,
-    out_of_range,
-    rewritten,
 )
 from replication.copier.partition.intake import take
-from replication.errors import ClusterRejected, ClusterUnavailable, CorruptBatch, NotCountable
-from replication.model import EARLIEST_TIMESTAMP, NO_LEADER_EPOCH
+from replication.errors import CorruptBatch, NotCountable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -45,33 +37,7 @@ if TYPE_CHECKING:
     from replication.copier.produce.producers import Producers
     from replication.copier.produce.sender import Sender
 
-STALLED_AFTER_S = 5.0  # transactions of applications are shorter
-_LOCATE_S = 5.0
 _NEXT_MOVE_S = 1.0  # brokers that each name the other would be asked without a pause
-
-
-@dataclass(slots=True)
-class StalledLso:
-    """Tracks since when each partition's last stable offset has not advanced."""
-
-    _since: dict[PartitionCopy, tuple[int, float]] = field(default_factory=dict)
-
-    def on_response(self, partition: PartitionCopy, found: Fetched, now: float) -> None:
-        """Check a read_committed response; set ``stalled_lso`` if a transaction blocks it."""
-        if not found.stable < found.high_watermark or partition.position < found.stable:
-            self._since.pop(partition, None)
-            partition.status.stalled_lso = ""
-            return
-        offset, since = self._since.setdefault(partition, (found.stable, now))
-        if offset != found.stable:
-            self._since[partition] = found.stable, now
-            partition.status.stalled_lso = ""
-        elif now - since >= STALLED_AFTER_S:
-            behind = found.high_watermark - found.stable
-            partition.status.stalled_lso = (
-                f"blocked by an open transaction at offset {found.stable} of the source; "
-                f"{behind} later offsets wait until it ends"
-            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,17 +55,6 @@ class FetcherContext:
     stalled_lso: StalledLso = field(default_factory=StalledLso)
     suspects: SuspectBatches = field(default_factory=SuspectBatches)
     moved_at: dict[PartitionCopy, float] = field(default_factory=dict)  # to a leader, when
-
-
-@dataclass(frozen=True, slots=True)
-class Unclear:
-    """Partitions whose error further requests find."""
-
-    outside: list[PartitionCopy] = field(default_factory=list)  # their positions are not in the log
-    damaged: list[PartitionCopy] = field(default_factory=list)  # what is there could not be read
-
-    def __bool__(self) -> bool:
-        return bool(self.outside or self.damaged)
 
 
 class HandledResponse(NamedTuple):
@@ -244,59 +199,3 @@ class FetchResponse:
         """Record an error of a partition; it is handled once no response is outstanding."""
         partition.record_error(error)
         self.shared.sender.dispatch(partition)
-
-
-async def locate(
-    source: Network, unclear: Unclear, *, committed: bool
-) -> list[tuple[PartitionCopy, PartitionError]]:
-    """Return the errors of partitions; one that can be read after all has none."""
-    partitions = [*unclear.outside, *unclear.damaged]
-    found = await asyncio.gather(
-        *(_located(source, each) for each in unclear.outside),
-        *(_damage(source, each, committed=committed) for each in unclear.damaged),
-    )
-    pairs = zip(partitions, found, strict=True)
-    return [(partition, error) for partition, error in pairs if error is not None]
-
-
-async def _damage(
-    source: Network, partition: PartitionCopy, *, committed: bool
-) -> PartitionError | None:
-    try:
-        async with asyncio.timeout(_LOCATE_S):
-            return await DamagedBatch(source, partition, committed).error()
-    except (TimeoutError, ClusterUnavailable, ClusterRejected) as problem:
-        return PartitionError(
-            Recovery.RETRY, str(problem) or "the source does not return the batch in time"
-        )
-
-
-async def _located(source: Network, partition: PartitionCopy) -> PartitionError:
-    try:
-        async with asyncio.timeout(_LOCATE_S):
-            end = await confirmed_end(source, partition.source, partition.position)
-            start = await source.offset_at(partition.source, EARLIEST_TIMESTAMP)
-            if start <= partition.position <= end and await _lacks_epoch(source, partition):
-                return rewritten(partition.position, partition.last_epoch)
-    except (TimeoutError, ClusterUnavailable, ClusterRejected) as problem:
-        return PartitionError(
-            Recovery.RETRY, str(problem) or "the source does not return its offset range"
-        )
-    return out_of_range(partition.position, start, end)
-
-
-async def _lacks_epoch(source: Network, partition: PartitionCopy) -> bool:
-    """Say whether the source's leader knows no leader epoch as high as that of our last batch.
-
-    Then it answers OFFSET_OUT_OF_RANGE within its log (KIP-320, ``Partition.readRecords``). Without
-    the epoch it does not, unless retention has passed the position since its log start was read.
-    """
-    if partition.last_epoch == NO_LEADER_EPOCH:
-        return False
-    reading = PartitionReader(source, partition.source, "locate")
-    options = FetchOptions(max_wait_ms=0, min_bytes=0)
-    for last_epoch, is_outside in ((partition.last_epoch, True), (NO_LEADER_EPOCH, False)):
-        found = await reading.fetch(partition.position, options, last_epoch)
-        if found is None or (found.error == ErrorCode.OFFSET_OUT_OF_RANGE) is not is_outside:
-            return False
-    return True

@@ -14,8 +14,9 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from replication.client.network import SessionLost
-from replication.copier.fetch.fetch_response import FetchResponse, Unclear, locate
+from replication.copier.fetch.fetch_response import FetchResponse
 from replication.copier.fetch.throttle import FetchRateLimit
+from replication.copier.fetch.unclear_errors import Unclear, locate
 from replication.errors import ClusterRejected, ClusterUnavailable
 
 if TYPE_CHECKING:

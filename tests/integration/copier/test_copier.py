@@ -13,7 +13,7 @@ from confluent_kafka import Producer
 from support.flows.copier_flows import WAIT_S, Flow, copy
 from support.records import kafka_records
 
-from replication.copier.fetch import fetch_response
+from replication.copier.fetch import stalled_lso
 from replication.state import FlowStatus, status_topic
 
 pytestmark = pytest.mark.integration
@@ -178,7 +178,7 @@ def test_a_process_that_ends_between_epochs_leaves_without_a_word(flow):
 
 def test_a_partition_that_an_open_transaction_holds_up_says_so(flow, monkeypatch):
     """BL-069."""
-    monkeypatch.setattr(fetch_response, "STALLED_AFTER_S", 0.5)
+    monkeypatch.setattr(stalled_lso, "STALLED_AFTER_S", 0.5)
     one = flow(2)
     (topic,) = one.topics
     sender = Producer(

@@ -17,14 +17,10 @@ from replication.client.fetch_values import FetchBuffer, FetchEntry
 from replication.client.preferred_replicas import Replicas
 from replication.copier.fetch import fetch_response
 from replication.copier.fetch.buffer_pool import BufferPool
-from replication.copier.fetch.fetch_response import (
-    FetcherContext,
-    FetchResponse,
-    StalledLso,
-    Unclear,
-    locate,
-)
+from replication.copier.fetch.fetch_response import FetcherContext, FetchResponse
+from replication.copier.fetch.stalled_lso import StalledLso
 from replication.copier.fetch.throttle import Throttle
+from replication.copier.fetch.unclear_errors import Unclear, locate
 from replication.copier.foreign_writers import AppendGaps
 from replication.copier.partition.broker_errors import Recovery
 from replication.copier.partition.recovery_queue import RecoveryQueue

@@ -20,14 +20,10 @@ from replication.client.network import SessionLost
 from replication.client.preferred_replicas import Replicas
 from replication.copier.fetch.buffer_pool import BufferPool, buffers_for
 from replication.copier.fetch.fetch_request import FetchRequest
-from replication.copier.fetch.fetch_response import (
-    FetcherContext,
-    FetchResponse,
-    Unclear,
-    locate,
-)
+from replication.copier.fetch.fetch_response import FetcherContext, FetchResponse
 from replication.copier.fetch.fetcher import Fetcher
 from replication.copier.fetch.throttle import Throttle
+from replication.copier.fetch.unclear_errors import Unclear, locate
 from replication.copier.foreign_writers import AppendGaps
 from replication.copier.partition.broker_errors import Recovery
 from replication.copier.partition.position import Position

@@ -11,7 +11,7 @@ from support.records.record_batches import a_batch
 
 from replication.client.fetch_values import FetchBuffer
 from replication.copier.error_policy import ErrorPolicy
-from replication.copier.fetch.fetch_response import Unclear, locate
+from replication.copier.fetch.unclear_errors import Unclear, locate
 from replication.copier.partition.broker_errors import Recovery, diverged, rewritten
 from replication.copier.partition.intake import take
 from replication.copier.partition.refused_batches import drop_refused, go_back
