@@ -6,6 +6,7 @@
 ``record_reader``: Reads a partition's records between two offsets, as a consumer sees them
 ``record_writer``: Writes records with an idempotent producer and waits until all of them are
     acknowledged
+``state_producer``: Writes records of Isthmus' own topics, in order: at once or in the background
 ``state_store``: Creates, reads and writes Isthmus' own topics on a target cluster
 ``state_tail``: Reads some of Isthmus' own topics to their ends and follows them
 

@@ -126,7 +126,7 @@ def test_looking_for_news_does_not_wait(store, source):
 
 
 def test_a_cluster_that_is_down_is_reported_in_one_sentence_within_the_limit(monkeypatch):
-    monkeypatch.setattr("replication.adapters.topics.state_store._PATIENCE_S", 2.0)
+    monkeypatch.setattr("replication.adapters.topics.state_producer._PATIENCE_S", 2.0)
     closed = {"bootstrap.servers": "127.0.0.1:1"}
     down = StateStore(closed, 1)
     down._admin = KafkaAdmin(closed, timedelta(seconds=1))
@@ -145,7 +145,7 @@ def test_a_cluster_that_is_down_is_reported_in_one_sentence_within_the_limit(mon
 
 
 def test_a_record_that_did_not_arrive_is_reported_later(monkeypatch):
-    monkeypatch.setattr("replication.adapters.topics.state_store._PATIENCE_S", 1.0)
+    monkeypatch.setattr("replication.adapters.topics.state_producer._PATIENCE_S", 1.0)
     down = StateStore({"bootstrap.servers": "127.0.0.1:1"}, 1)
     assert down.last_error is None
     deadline = time.monotonic() + 15

@@ -69,7 +69,7 @@ def wait_for(condition) -> None:
 
 
 def test_bl_223_a_producer_that_met_another_cluster_writes_nothing_there_and_is_made_anew(stage):
-    former = stage.store._producers.get()
+    former = stage.store._producer._producers.get()
     assert former.list_topics(timeout=LIMIT_S).cluster_id == "id-b"
     stage.lead_to(stage.a)  # the admin client comes later, and meets the right one
     with pytest.raises(WrongCluster, match="target A is now the cluster with id id-b"):
@@ -126,7 +126,7 @@ def test_bl_223_a_client_that_meets_another_cluster_by_itself_has_all_others_mad
     for each in (stage.a, stage.b):
         each.lies[MetadataRequest] = lambda _, answer: _behind(answer, stage.front)
     stage.lead_to(stage.a)
-    reached, producer = reached_by(stage.client), stage.store._producers.get()
+    reached, producer = reached_by(stage.client), stage.store._producer._producers.get()
     assert producer.list_topics(timeout=LIMIT_S).cluster_id == "id-a"
     stage.lead_to(stage.b)
 
