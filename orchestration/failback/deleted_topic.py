@@ -62,6 +62,7 @@ def groups_on_target(
     firsts = {TopicPartition(each.topic, each.partition): each.first for each in tails}
     its_groups = sync.source.positions(sync.source.listed().values())
     _require_read(map(ClusterUnavailable, sync.source.unavailable.values()))
+    _require_read(ClusterRejected(f"{e.group}: {e.reason}") for e in sync.unreadable())
     held = [
         (name, where, position)
         for name, its in its_groups.items()

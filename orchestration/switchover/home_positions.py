@@ -17,6 +17,7 @@ from replication.naming.selection import group_filter
 from replication.offsets.groups.consumer_groups import (
     IDLE,
     Committed,
+    LeaveGroup,
     LeaveOffset,
     TargetGroups,
     open_transaction,
@@ -68,7 +69,8 @@ class HomePositions:
         listed = self.sync.source.listed()
         there = [listed[name] for name in desired if name in listed]
         idle = self.sync.source.positions(each for each in there if each.state in IDLE)
-        groups = TargetGroups(listed, idle, whole=not self.sync.source.unavailable)
+        whole, unreadable = not self.sync.source.unavailable, self.sync.source.unreadable
+        groups = TargetGroups(listed, idle, whole, unreadable)
         undecided = [
             (group, where)
             for group, positions in held.items()
@@ -76,7 +78,12 @@ class HomePositions:
             if where in copies and at.is_undecided
         ]
         left += [LeaveOffset(g, copies[where], open_transaction(where)) for g, where in undecided]
-        silent = (self.sync.target.unavailable, self.sync.source.unavailable, self.reader.errors)
+        at, refused = self.opposite.target, sorted(self.sync.target.unreadable.items())
+        left += [
+            LeaveGroup(name, f"its place on {at} is not known: {why}") for name, why in refused
+        ]
+        passing = {where: why for where, why in self.reader.errors.items() if why.retriable}
+        silent = (self.sync.target.unavailable, self.sync.source.unavailable, passing)
         unread = (str(why) for each in silent for why in each.values())
         waits = (stop_first(*each) for each in undecided)
         return HomePlan((*plan_groups(desired, groups), *left), next(chain(unread, waits), ""))
@@ -101,7 +108,7 @@ class HomePositions:
 
     def _translated(
         self, held: Mapping[str, Positions], copies: Mapping[TopicPartition, TopicPartition]
-    ) -> tuple[dict[str, Positions], list[LeaveOffset]]:
+    ) -> tuple[dict[str, Positions], list[GroupAction]]:
         """Return the groups' offsets in the originals, and those that have no answer."""
         asked: dict[TopicPartition, set[int]] = defaultdict(set)
         pairs = [
@@ -114,13 +121,15 @@ class HomePositions:
             asked[original].add(offset)
         answers = self.reader.translate(asked, back=True) if asked else {}
         desired: dict[str, Positions] = defaultdict(dict)
-        left = []
+        left: list[GroupAction] = []
         for group, original, offset in pairs:
             answer = answers.get(original, {}).get(offset)
             if answer is not None and answer.offset is not None:
                 desired[group][original] = Committed(answer.offset)
             else:
-                why = self.reader.errors.get(original) or (answer and answer.problem) or _UNKNOWN
+                error = self.reader.errors.get(original)
+                refused = f"was not translated: {error}" if error else ""
+                why = refused or (answer and answer.problem) or _UNKNOWN
                 left.append(LeaveOffset(group, original, f"offset {offset} of its copy {why}"))
         return desired, left
 

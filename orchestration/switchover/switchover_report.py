@@ -36,7 +36,7 @@ class SwitchoverReport:
     @property
     def left(self) -> tuple[LeaveGroup | LeaveOffset, ...]:
         """Groups, and offsets of groups, that are not set."""
-        return left_alone(self.actions)
+        return tuple(dict.fromkeys(left_alone(self.actions)))  # some are left on the way home too
 
     def as_json(self) -> dict[str, Any]:
         """Return everything as values for JSON; times in ms."""

@@ -13,13 +13,15 @@ from replication.mm2.checkpoints import CheckpointPosition, Recorder
 from replication.mm2.compacted_topic import CompactedTopic
 from replication.mm2.heartbeats import HeartbeatPair
 from replication.mm2.syncs import Emitter
+from replication.model import UNKNOWN_OFFSET, TopicPartition
 from replication.naming.policy import policy_for
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from replication.adapters.group_syncs import GroupSyncs
     from replication.client.cluster_ids import FlowClusters, Verify
+    from replication.offsets.groups.group_sync import GroupSync
     from replication.offsets.groups.sync_round import TranslatedPosition
     from replication.settings.flow_settings import Flow
 
@@ -49,9 +51,16 @@ def recorder(flow: Flow, syncs: GroupSyncs) -> Recorder:
     factor, client = flow.mm2.checkpoints.replication_factor, flow.clients.target_admin
     known = syncs.clusters.get(flow.name)
     verify = None if known is None else known.verify_target
-    return Recorder(
-        _topic(name, factor, client, verify), lambda: map(position_of, syncs.of(flow).translated())
-    )
+    topic = _topic(name, factor, client, verify)
+    return Recorder(topic, lambda: checkpoint_positions(syncs.of(flow)))
+
+
+def checkpoint_positions(sync: GroupSync) -> Iterator[CheckpointPosition]:
+    """Yield what checkpoints say of a flow's groups, also of those that may not be read."""
+    yield from map(position_of, sync.translated())
+    for each in sync.unreadable():
+        nowhere = TopicPartition("", 0)
+        yield CheckpointPosition(each.group, nowhere, UNKNOWN_OFFSET, None, problem=each.reason)
 
 
 def position_of(moved: TranslatedPosition) -> CheckpointPosition:

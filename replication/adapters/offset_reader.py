@@ -248,6 +248,10 @@ class GroupClient:
     def unavailable(self) -> Mapping[int, str]:
         return self.network.groups.unavailable
 
+    @property
+    def unreadable(self) -> Mapping[str, str]:
+        return self.network.groups.unreadable
+
     def listed(self) -> Mapping[str, Group]:
         return self.reader.run(self._listed())
 

@@ -18,7 +18,7 @@ from orchestration.flows.group_rows import differences
 from orchestration.flows.intents import named_flows
 from orchestration.flows.kafka_clients import read_config
 from orchestration.flows.reachability import answering_flows
-from replication.errors import ClusterUnavailable
+from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.offsets.groups.consumer_groups import explain_group
 from replication.planning.explain import counted
 
@@ -79,10 +79,14 @@ def pending_groups(config: Config, names: Sequence[str] | None) -> dict[str, lis
 
 
 def require_all(work: GroupSync, flow: Flow) -> None:
-    """Raise ClusterUnavailable where the last plan left groups out."""
+    """Raise where the last plan left groups out: ClusterRejected if time does not help."""
     for skipped in (work.source.unavailable, work.target.unavailable, work.offsets.errors):
         for reason in skipped.values():
-            raise ClusterUnavailable(f"{flow.name}: some groups were left out: {reason}")
+            passes = isinstance(reason, str) or reason.retriable
+            kind = ClusterUnavailable if passes else ClusterRejected
+            raise kind(f"{flow.name}: some groups were left out: {reason}")
+    for each in work.unreadable():
+        raise ClusterRejected(f"{flow.name}: group {each.group} was left out: {each.reason}")
 
 
 def _differences(flow: Flow, config: Config) -> list[GroupOffsetDifference]:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
     from replication.offsets.groups.consumer_groups import CommitGroup, Positions
 
+UNREADABLE: dict[int, str] = {
+    ErrorCode.GROUP_AUTHORIZATION_FAILED: "Isthmus' user needs DESCRIBE on the group there",
+}
 REASONS: dict[int, str] = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "the target has no such partition",
     ErrorCode.UNKNOWN_MEMBER_ID: "it has active members on the target",

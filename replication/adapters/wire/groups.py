@@ -19,7 +19,7 @@ from replication.adapters.wire.coordinator_search import (
     find_coordinators,
 )
 from replication.adapters.wire.group_codec import (
-    REASONS,
+    UNREADABLE,
     commit_request,
     kind_of,
     positions_of,
@@ -52,16 +52,19 @@ class Groups:
     """``call`` sends a request to a broker; ``nodes`` lists the brokers.
 
     Raises ClusterUnavailable or ClusterRejected. An unavailable coordinator does not block groups
-    of another one: its groups are left out, and ``unavailable`` holds the reason.
+    of another one: its groups are left out, and ``unavailable`` holds the reason. Nor does a group
+    that brokers refuse to read: ``unreadable`` says why, until groups are listed again.
     """
 
     def __init__(self, call: Call, nodes: Callable[[], Iterable[int]]) -> None:
         self._call = call
         self._nodes = nodes
         self.unavailable: dict[int, str] = {}  # brokers that did not answer last time
+        self.unreadable: dict[str, str] = {}
 
     async def listed(self) -> dict[str, Group]:
         """Return all groups that the credentials may see, with their coordinators."""
+        self.unreadable = {}
         nodes = [each for each in self._nodes() if each >= 0]
         asked = await asyncio.gather(*map(self._list_of, nodes), return_exceptions=True)
         self.unavailable = {
@@ -121,7 +124,10 @@ class Groups:
         raise ClusterUnavailable("listing groups: the coordinators are not ready")
 
     async def positions(self, groups: Iterable[Group]) -> dict[str, Positions]:
-        """Return the committed offsets of groups in all partitions."""
+        """Return the committed offsets of groups in all partitions.
+
+        Of a group that does not exist there are none.
+        """
         by_node = await self._by_coordinator([e for e in groups if e.kind != "share"])
         work = (self._offsets_of(*each) for each in by_node.items())
         found = await asyncio.gather(*work, return_exceptions=True)
@@ -168,8 +174,8 @@ class Groups:
                         f"coordinator {node} is not ready: {named_error(each.error_code)}"
                     )
                 elif each.error_code != ErrorCode.GROUP_ID_NOT_FOUND:
-                    why = REASONS.get(each.error_code, named_error(each.error_code))
-                    raise ClusterRejected(f"reading the offsets of group {each.group_id}: {why}")
+                    why = UNREADABLE.get(each.error_code, named_error(each.error_code))
+                    self.unreadable[each.group_id] = f"reading its offsets: {why}"
         return positions
 
     async def commit(self, plan: Sequence[CommitGroup]) -> dict[str, str]:

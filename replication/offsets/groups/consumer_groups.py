@@ -99,11 +99,13 @@ class TargetGroups:
     """The target's groups, and the committed offsets of those that are idle.
 
     ``whole``: all coordinators answered, so that a group that is not listed does not exist.
+    ``unreadable``: why brokers refuse to read the offsets of some.
     """
 
     listed: Mapping[str, Group] = field(default_factory=dict)
     positions: Mapping[str, Mapping[TopicPartition, Committed]] = field(default_factory=dict)
     whole: bool = True
+    unreadable: Mapping[str, str] = field(default_factory=dict)
 
 
 def plan_groups(
@@ -140,7 +142,8 @@ def _reason_to_leave(name: str, partitions: Iterable[TopicPartition], target: Ta
     if there.state not in IDLE:
         return f"it has active members on the target ({there.state})"
     if name not in target.positions:
-        return "its offsets on the target could not be read"
+        why = target.unreadable.get(name)
+        return "its offsets on the target could not be read" + (f": {why}" if why else "")
     former = target.positions[name]
     undecided = [each for each in partitions if each in former and former[each].is_undecided]
     return open_transaction(undecided[0]) if undecided else ""

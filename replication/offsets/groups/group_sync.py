@@ -18,6 +18,7 @@ from replication.naming.selection import SelectionVerdict, group_filter, listed
 from replication.offsets.groups.consumer_groups import (
     IDLE,
     Committed,
+    LeaveGroup,
     TargetGroups,
     plan_groups,
 )
@@ -145,11 +146,12 @@ class GroupSync:
             self._remember(translated)
         desired, errors_back = self.desired(translated)
         actions = self.towards(desired, rewind=False) if any(desired.values()) else ()
-        # An error of the flow back that does not pass holds up no other group: see ``unknown``.
+        # An error that does not pass holds up no other group: see ``unknown`` and ``untranslated``.
         passing = {where: why for where, why in errors_back.items() if why.retriable}
-        silent = (self.source.unavailable, self.target.unavailable, self.offsets.errors, passing)
+        own = {where: why for where, why in self.offsets.errors.items() if why.retriable}
+        silent = (self.source.unavailable, self.target.unavailable, own, passing)
         unread = next((str(why) for each in silent for why in each.values()), "")
-        actions = (*actions, *untranslated(translated))
+        actions = (*actions, *self.unreadable(), *untranslated(translated))
         unknown = unknown_elsewhere(translated, desired, errors_back)
         return SyncRound(tuple(translated), actions, unread, self._excluded, unknown)
 
@@ -166,8 +168,15 @@ class GroupSync:
         positions_by_group = {name: positions for name, positions in desired.items() if positions}
         there = [listed[name] for name in positions_by_group if name in listed]
         positions = self.target.positions(each for each in there if each.state in IDLE)
+        groups = TargetGroups(listed, positions, whole, self.target.unreadable)
+        return tuple(plan_groups(positions_by_group, groups, rewind=rewind))
+
+    def unreadable(self) -> tuple[LeaveGroup, ...]:
+        """Return the groups that brokers of the source refused to read in the last round."""
+        at = self.flow.source
         return tuple(
-            plan_groups(positions_by_group, TargetGroups(listed, positions, whole), rewind=rewind)
+            LeaveGroup(name, f"its place on {at} is not known: {why}")
+            for name, why in sorted(self.source.unreadable.items())
         )
 
     def translated_of(self, group: str) -> list[TranslatedPosition]:
@@ -175,7 +184,10 @@ class GroupSync:
         listed = self.source.listed()
         if group not in listed:
             return []
-        return self._translation.of(self.source.positions([listed[group]]))
+        translated = self._translation.of(self.source.positions([listed[group]]))
+        for each in self.unreadable():
+            raise ClusterRejected(f"group {group}: {each.reason}")
+        return translated
 
     def recently(self) -> list[TranslatedPosition]:
         """Return the last result of ``translated`` if it is no older than a round.

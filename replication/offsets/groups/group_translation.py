@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from replication.model import TopicPartition
 from replication.offsets.groups.sync_round import TranslatedPosition
-from replication.offsets.offset_map import NOT_YET, Answer
+from replication.offsets.offset_map import NOT_YET, Answer, without_answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
+    from replication.errors import ReplicationError
     from replication.naming.selection import TopicSelector
     from replication.offsets.groups.consumer_groups import Committed, Positions
     from replication.offsets.groups.sync_round import OffsetsOf
@@ -68,7 +69,8 @@ class GroupTranslation:
     def _translated(self, queries: Sequence[_Query]) -> list[TranslatedPosition]:
         """Translate the offsets in partitions that are copied, or that are about to be.
 
-        Where brokers do not answer there is no answer; ``errors`` of the offsets says why.
+        Where brokers do not answer there is no answer; ``errors`` of the offsets says why. An error
+        that does not pass is the answer.
         """
         held = [e for e in queries if e.position.offset >= 0 or e.position.is_undecided]
         copies = self._copies({each.where for each in held})
@@ -77,11 +79,16 @@ class GroupTranslation:
             if each.where in copies and not each.position.is_undecided:
                 asked[each.where].add(each.position.offset)
         answers = self.offsets.translate(asked, ahead=False) if asked else {}
+        errors = self.offsets.errors
+        silent = {where for where, why in errors.items() if why.retriable}
+        refused = {where: why for where, why in errors.items() if not why.retriable}
         return [
             TranslatedPosition(each.group, each.where, each.position, copies[each.where], answer)
             for each in held
-            if each.where in copies and each.where not in self.offsets.errors
-            for answer in (_answer(each.position, answers.get(each.where, {})),)
+            if each.where in copies and each.where not in silent
+            for answer in (
+                _answer(each.position, answers.get(each.where, {}), refused.get(each.where)),
+            )
         ]
 
     def _copies(
@@ -99,8 +106,14 @@ class GroupTranslation:
         }
 
 
-def _answer(position: Committed, answers: Mapping[int, Answer]) -> Answer:
-    return _UNDECIDED if position.is_undecided else answers.get(position.offset, NOT_YET)
+def _answer(
+    position: Committed, answers: Mapping[int, Answer], refused: ReplicationError | None
+) -> Answer:
+    if position.is_undecided:
+        return _UNDECIDED
+    if refused is not None:
+        return without_answer(f"was not translated: {refused}")
+    return answers.get(position.offset, NOT_YET)
 
 
 def copy_of(anchor: Anchor) -> TopicPartition:

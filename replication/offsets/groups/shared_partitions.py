@@ -143,7 +143,9 @@ class SharedPartitions:
                 continue
             unknown |= shared & {copy_of(a) for a in anchors.values() if a.source is None}
             try:
-                found.append(by_group(each.recently()))
+                theirs = by_group(each.recently())
+                refused = {name: dict.fromkeys(common) for name in each.source.unreadable}
+                found.append({**theirs, **refused})
             except ReplicationError:
                 unknown |= common
             if each.source.unavailable:  # some groups may have offsets that no broker reports

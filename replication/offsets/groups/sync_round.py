@@ -56,6 +56,10 @@ class GroupsOf(Protocol):
     @property
     def unavailable(self) -> Mapping[int, str]: ...
 
+    @property
+    def unreadable(self) -> Mapping[str, str]:
+        """Return which groups brokers refuse to read, as of the last list, and why."""
+
     def listed(self) -> Mapping[str, Group]: ...
 
     def positions(self, groups: Iterable[Group]) -> Mapping[str, Positions]: ...

@@ -11,6 +11,7 @@ from orchestration.failback.deleted_topic import groups_on_target
 from replication.errors import ClusterRejected, ClusterUnavailable, ReplicationError
 from replication.model import TopicPartition
 from replication.offsets.groups.consumer_groups import UNSTABLE, Committed
+from replication.offsets.groups.group_sync import GroupSync
 from replication.offsets.groups.shared_partitions import DesiredPositions
 from replication.offsets.groups.sync_round import by_group
 from replication.offsets.offset_map import Answer
@@ -36,7 +37,9 @@ class Reader:
 
 
 def a_work(**held):
-    sync = SimpleNamespace(source=Groups(**held), errors={})
+    flow = SimpleNamespace(source="A")
+    sync = SimpleNamespace(source=Groups(**held), errors={}, flow=flow)
+    sync.unreadable = lambda: GroupSync.unreadable(sync)
     sync.desired = lambda translated: DesiredPositions(by_group(translated), sync.errors)
     return SimpleNamespace(sync=sync, reader=Reader())
 
@@ -82,4 +85,11 @@ def test_while_it_is_not_known_what_a_group_has_read_of_other_clients_nothing_is
     work = a_work(g={HERE: Committed(7)})
     work.sync.errors = {HERE: ClusterUnavailable("broker 1 gave no answer")}
     with pytest.raises(ClusterUnavailable, match="some groups were not read: broker 1"):
+        found(work)
+
+
+def test_a_group_that_may_not_be_read_is_asked_for_before_its_offset_goes_with_the_topic():
+    work = a_work(g={HERE: Committed(7)}, h={HERE: Committed(7)})
+    work.sync.source.unreadable = {"h": "reading its offsets: denied"}
+    with pytest.raises(ClusterRejected, match="not read: h: its place on A is not known: reading"):
         found(work)

@@ -39,6 +39,7 @@ class Sync:
         return self
 
     unavailable: ClassVar = {}
+    unreadable: ClassVar = {}
 
     def listed(self):
         return {}

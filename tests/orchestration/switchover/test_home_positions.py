@@ -9,12 +9,13 @@ from support.fakes.memory_groups import Groups
 from support.settings.configs import a_flow
 
 from orchestration.switchover.home_positions import HomePlan, HomePositions
-from replication.errors import ClusterUnavailable, ReplicationError
+from replication.errors import ClusterRejected, ClusterUnavailable, ReplicationError
 from replication.model import TopicPartition
 from replication.offsets.groups.consumer_groups import (
     UNSTABLE,
     CommitGroup,
     Committed,
+    LeaveGroup,
     LeaveOffset,
 )
 from replication.offsets.known_points import KnownPoints
@@ -86,4 +87,26 @@ def test_where_a_partition_does_not_answer_the_offset_in_it_is_not_known_yet():
     found = at_home.plan()
     assert found.unread == "its leader gave no answer"
     (left,) = found.actions
-    assert left.reason == "offset 1010 of its copy its leader gave no answer"
+    assert left.reason == "offset 1010 of its copy was not translated: its leader gave no answer"
+
+
+def test_where_time_does_not_help_the_group_is_named_and_the_others_come_home():
+    at_home = home(g={COPY: Committed(1010)})
+    at_home.reader.errors = {ORDERS: ClusterRejected("not authorized to describe topic orders")}
+    why = "offset 1010 of its copy was not translated: not authorized to describe topic orders"
+    assert at_home.plan() == HomePlan((LeaveOffset("g", ORDERS, why),))
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_a_group_that_may_not_be_read_is_named_and_the_others_come_home(side):
+    at_home = home(g={COPY: Committed(1010)}, h={COPY: Committed(1020)})
+    at_home.sync.source.held["g"] = {ORDERS: Committed(3)}
+    getattr(at_home.sync, side).unreadable = {"g": "reading its offsets: denied"}
+    reasons = {
+        "source": "its offsets on the target could not be read: reading its offsets: denied",
+        "target": "its place on B is not known: reading its offsets: denied",
+    }
+    actions = at_home.plan().actions
+    assert CommitGroup("h", {ORDERS: Committed(20)}) in actions
+    assert LeaveGroup("g", reasons[side]) in actions
+    assert len(actions) == 2

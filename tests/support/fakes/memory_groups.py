@@ -7,11 +7,15 @@ from replication.offsets.groups.consumer_groups import Group
 
 
 class Groups:
-    """Groups by name: ``held`` are their offsets, ``states`` those that are not Empty."""
+    """Groups by name: ``held`` are their offsets, ``states`` those that are not Empty.
+
+    ``unreadable``: which may not be read, and why.
+    """
 
     def __init__(self, **positions):
         self.held = {name: dict(each) for name, each in positions.items()}
         self.states, self.unavailable, self.silent = {}, {}, False
+        self.unreadable: dict[str, str] = {}
 
     def listed(self):
         if self.silent:
@@ -19,7 +23,8 @@ class Groups:
         return {name: Group(name, self.states.get(name, "Empty"), node=1) for name in self.held}
 
     def positions(self, groups):
-        return {each.name: dict(self.held[each.name]) for each in groups}
+        names = (each.name for each in groups if each.name not in self.unreadable)
+        return {name: dict(self.held[name]) for name in names}
 
     def commit(self, plan):
         for each in plan:

@@ -265,13 +265,25 @@ def test_a_coordinator_that_is_silent_or_not_ready_leaves_its_groups_out(network
     }
 
 
-def test_a_group_that_is_gone_has_no_positions_and_a_forbidden_one_is_an_error(network):
-    gone = fetched(("g", ErrorCode.GROUP_ID_NOT_FOUND, []))
-    network.responses[OffsetFetchRequest] = [gone]
+def test_a_group_that_is_gone_has_no_positions(network):
+    network.responses[OffsetFetchRequest] = [fetched(("g", ErrorCode.GROUP_ID_NOT_FOUND, []))]
     assert asyncio.run(network.groups.positions([Group("g", node=1)])) == {}
-    network.responses[OffsetFetchRequest] = [fetched(("g", 30, []))]
-    with pytest.raises(ClusterRejected, match="the offsets of group g: Isthmus' user needs READ"):
-        asyncio.run(network.groups.positions([Group("g", node=1)]))
+    assert network.groups.unreadable == {}
+
+
+def test_a_group_that_may_not_be_read_is_named_and_holds_up_no_other(network):
+    network.responses[OffsetFetchRequest] = [
+        fetched(("g", 30, []), ("h", 0, [(A0, 5, "", 0)]), ("odd", 99, []))
+    ]
+    asked = [Group(each, node=1) for each in ("g", "h", "odd")]
+    assert asyncio.run(network.groups.positions(asked)) == {"h": {A0: Committed(5)}}
+    assert network.groups.unreadable == {
+        "g": "reading its offsets: Isthmus' user needs DESCRIBE on the group there",
+        "odd": "reading its offsets: error 99",
+    }
+    network.responses[ListGroupsRequest] = [listing()]
+    asyncio.run(network.groups.listed())
+    assert network.groups.unreadable == {}
 
 
 COMMIT = CommitGroup("g", {B0: Committed(3), A1: Committed(9, "note"), A0: Committed(5)}, node=1)

@@ -14,6 +14,7 @@ from replication.naming.selection import TopicSelector
 from replication.offsets.groups.consumer_groups import (
     UNSTABLE,
     Committed,
+    LeaveGroup,
     LeaveOffset,
     explain_group,
 )
@@ -388,7 +389,7 @@ def test_what_a_source_found_while_part_of_it_was_silent_is_not_kept_for_others(
     (other,) = sync.siblings()
     held = other.source.held.pop("g")  # its coordinator does not answer
     quiet = other.source.unavailable if silence == "unavailable" else other.offsets.errors
-    quiet[ORDERS] = "silent"
+    quiet[ORDERS] = NO_LEADER
     other.translated()
     quiet.clear()  # it is back, and what was found without it must not count
     other.source.held["g"] = held
@@ -577,3 +578,53 @@ def test_a_flow_back_between_other_topics_says_nothing_of_a_group():
     sync.sync()
     assert sync.target.held == {"g": at(1010, where=COPY)}
     assert opposite.asked == []
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_a_group_that_may_not_be_read_is_named_and_holds_up_no_other(side):
+    sync = a_sync(Offsets(50), Groups(g=at(10), h=at(20)), Groups(g=at(3, where=COPY)))
+    getattr(sync, side).unreadable = {"g": "reading its offsets: denied"}
+    why = {
+        "source": "its place on A is not known: reading its offsets: denied",
+        "target": "its offsets on the target could not be read: reading its offsets: denied",
+    }[side]
+    groups = 1 if side == "source" else 2
+    assert sync.sync(strict=True) == f"{groups} groups, 1 updated; 1 unchanged, g because {why}"
+    assert sync.target.held == {"g": at(3, where=COPY), "h": at(1020, where=COPY)}
+    assert LeaveGroup("g", why) in sync.plan().actions
+
+
+def test_one_group_that_may_not_be_read_is_not_one_without_offsets():
+    sync = a_sync(Offsets(50), Groups(g=at(10)))
+    sync.source.unreadable = {"g": "reading its offsets: denied"}
+    with pytest.raises(ClusterRejected, match="group g: its place on A is not known: reading"):
+        sync.translated_of("g")
+
+
+def test_what_another_source_may_not_be_read_of_is_no_position_of_a_merged_partition():
+    """It may be the lowest: to go by the others would skip its records."""
+    sync = merged(Offsets(50, shift=500), Groups(g=at(5), h=at(5)))
+    sync.source.held["h"] = at(10)
+    (other,) = sync.siblings()
+    other.source.unreadable = {"g": "reading its offsets: denied"}
+    sync.sync()
+    assert set(sync.target.held) == {"h"}
+
+
+def test_an_offset_that_may_not_be_translated_is_named_and_holds_up_no_other():
+    """No later round changes that: the round does not fail."""
+    offsets = Offsets(50)
+    offsets.known.learn([Anchor("A->B", *LATER, COPY.topic, 50, 1050)])
+    ask = offsets.translate
+
+    def translate(wanted, **how):
+        offsets.errors[ORDERS] = ClusterRejected("not authorized to describe topic orders")
+        return ask({w: its for w, its in wanted.items() if w != ORDERS}, **how)
+
+    offsets.translate = translate
+    sync = a_sync(offsets, Groups(g=at(10), h={LATER: Committed(10)}))
+    why = "orders-0 offset 10 was not translated: not authorized to describe topic orders"
+    assert sync.sync(strict=True) == f"2 groups, 1 updated; 1 not moved, g because {why}"
+    assert sync.target.held == {"h": {LATER_COPY: Committed(1010)}}
+    found = sync.plan()
+    assert (found.unread, found.problems) == ("", (LeaveOffset("g", COPY, why),))
