@@ -27,8 +27,10 @@ def wait_until_copied(
     """
     options = Options(flow.copying.isolation)
     with FlowComparison(flow, config, _EVERY, options) as comparison:
-        uncopied = comparison.wait(limit_s if left_s is None else left_s, lambda _: None)
-        parts = counted(len(comparison.partitions), "partition")
+        partitions = comparison.selected_partitions
+        left_s = limit_s if left_s is None else left_s
+        uncopied = comparison.wait(left_s, lambda _: None, partitions)
+        parts = counted(len(partitions), "partition")
     if uncopied:
         examples = (f"{e.partition} up to {e.copied or 0} of {e.end}" for e in uncopied[:_SHOWN])
         raise ClusterRejected(

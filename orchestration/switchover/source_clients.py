@@ -49,10 +49,11 @@ class SourceClients:
         return FlowComparison(self.flow, self.config, _EVERY, options)
 
     def partitions(self) -> list[TopicPartition]:
-        """Return the partitions that clients write to: all that are copied, but heartbeats."""
+        """Return the partitions that clients write to: all of the flow's, but heartbeats."""
         policy = policy_for(self.flow, self.config.clusters)
         with self.comparison() as comparison:
-            return [each for each in comparison.partitions if not is_heartbeat(policy, each.topic)]
+            partitions = comparison.selected_partitions
+        return [each for each in partitions if not is_heartbeat(policy, each.topic)]
 
     def topics(self) -> frozenset[str]:
         """Return the topics of these partitions."""

@@ -16,9 +16,15 @@ if TYPE_CHECKING:
 
 
 def compare_tail(comparison: FlowComparison) -> str:
-    """Compare, and return how much was; raise ClusterRejected at the first difference."""
-    name = comparison.flow.name
+    """Compare, and return how much was; raise ClusterRejected at the first difference.
+
+    What is transformed is other records on the target, and is not compared.
+    """
+    name, others = comparison.flow.name, len(comparison.transformed)
     results = [comparison.compare(each, lambda _: None) for each in comparison.plan()]
+    verb = "is" if others == 1 else "are"
+    if others and not results:
+        return f"nothing is compared: {counted(others, 'topic')} of {name} {verb} transformed"
     found = verdict([ComparisonRow(name, each) for each in results])
     if not found.good:
         raise ClusterRejected(
@@ -26,7 +32,8 @@ def compare_tail(comparison: FlowComparison) -> str:
             "isthmus losses FILE show more"
         )
     same = sum(each.comparison.equal for each in results)
-    return f"{counted(same, 'record')} of {counted(len(results), 'partition')} are equal"
+    remark = f"; {counted(others, 'topic')} {verb} transformed, and not compared" if others else ""
+    return f"{counted(same, 'record')} of {counted(len(results), 'partition')} are equal{remark}"
 
 
 def differences(results: Sequence[PartitionResult]) -> Iterator[str]:

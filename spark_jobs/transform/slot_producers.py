@@ -132,6 +132,24 @@ class SlotProducers:
             )
             await self._read()
 
+    async def end(self, partitions: Collection[TopicPartition]) -> None:
+        """Fence the tasks; the anchors of these partitions say then that nobody may append.
+
+        So a unit ends, too: a switchover requires it. Asks the target alone, and leaves alone what
+        somebody with a higher generation has claimed. Raises as ``take``.
+        """
+        target, me = self.connected.target, self._own
+        # Another driver may have the transform by now: its tasks are not to be fenced.
+        await target.fence(me.transactional_id, me.producer, [self._log.partition])
+        for each in self.identities.values():
+            await target.init_producer_id(each.transactional_id)
+        await self._read()
+        known = [self.anchors[each] for each in partitions if each in self.anchors]
+        unclean = [each for each in known if not each.clean and is_exact(each)]
+        mine = [each for each in unclean if each.generation <= self.generation]
+        if mine:
+            await self.write(*(replace(each, clean=True, at_ms=now_ms()) for each in mine))
+
     async def begin(self, start: TransformStart, counts: Mapping[str, int]) -> None:
         """Store a start, with the ends of those target topics that it does not name yet."""
         new = {topic: counts[topic] for topic in sorted(counts.keys() - start.targets.keys())}
@@ -197,7 +215,9 @@ class SlotProducers:
     def _claimed(self, claim: Claim) -> None:
         where = TopicPartition(claim.topic, claim.partition)
         known = self.anchors.get(where) or Anchor(claim.flow, *where, "", None, None)
-        self.anchors[where] = replace(known, appenders=claim.appenders, clean=False)
+        self.anchors[where] = replace(
+            known, appenders=claim.appenders, generation=claim.generation, clean=False
+        )
 
     def _name(self, slot: int) -> str:
         """Return a slot's transactional id, another one for records that came other ways (P3).

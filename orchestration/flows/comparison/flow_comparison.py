@@ -64,7 +64,7 @@ class FlowComparison:
         }
         rules = TopicTransforms(flow.transforms)
         self.transformed = sorted(each for each in named if rules.of(each) is not None)
-        self._rules, self._target = rules, target
+        self._rules, self._target, self._named = rules, target, named
         named = {one: two for one, two in named.items() if one not in self.transformed}
         compacted = (
             _compacted(self._source, named),
@@ -91,22 +91,24 @@ class FlowComparison:
         self._comparer.close()
         self.positions.close()
 
-    def wait(self, limit_s: float, progress: Callable[[int], object]) -> list[UncopiedPartition]:
+    def wait(
+        self,
+        limit_s: float,
+        progress: Callable[[int], object],
+        partitions: Collection[TopicPartition] | None = None,
+    ) -> list[UncopiedPartition]:
         """Wait until all is copied that the source holds now; return what is not, in order.
 
-        ``progress`` gets the offsets that are still to be copied. Partitions that halted are not
-        waited for. Raises ClusterUnavailable if a partition has no leader all the time: what it
-        holds is not known.
+        ``progress`` gets the offsets that are still to be copied. ``partitions``: those to wait
+        for, by default those that are compared. Partitions that halted are not waited for. Raises
+        ClusterUnavailable if a partition has no leader all the time: what it holds is not known.
         """
         deadline = time.monotonic() + limit_s
-        ends = self._all_ends(deadline)
+        partitions = self.partitions if partitions is None else partitions
+        ends = self._all_ends(partitions, deadline)
         while True:
             self.positions.look()
-            copied = {
-                TopicPartition(pair.source, number): self._copied(pair, number)
-                for pair in self.pairs
-                for number in range(self._here[pair.source].partitions)
-            }
+            copied = {each: self._copied(each) for each in partitions}
             left = uncopied(ends, copied)
             progress(sum(each.end - (each.copied or 0) for each in left))
             waiting = any(not copied[each.partition].halted for each in left)
@@ -114,11 +116,13 @@ class FlowComparison:
                 return left
             time.sleep(_LOOK_S)
 
-    def _all_ends(self, deadline: float) -> Mapping[TopicPartition, int]:
+    def _all_ends(
+        self, partitions: Collection[TopicPartition], deadline: float
+    ) -> Mapping[TopicPartition, int]:
         """Return the readable end of each partition of the source; wait for leaders."""
         while True:
-            ends = self._source.end_offsets(self.partitions)
-            if not (missing := sorted({*self.partitions} - ends.keys())):
+            ends = self._source.end_offsets(partitions)
+            if not (missing := sorted({*partitions} - ends.keys())):
                 return ends
             if time.monotonic() > deadline:
                 raise ClusterUnavailable(
@@ -130,10 +134,18 @@ class FlowComparison:
     @property
     def partitions(self) -> list[TopicPartition]:
         """The partitions of the source that are compared."""
+        return self._partitions_of(pair.source for pair in self.pairs)
+
+    @property
+    def selected_partitions(self) -> list[TopicPartition]:
+        """The partitions of the source that the flow copies or transforms."""
+        return self._partitions_of(self._named)
+
+    def _partitions_of(self, topics: Iterable[str]) -> list[TopicPartition]:
         return [
-            TopicPartition(pair.source, number)
-            for pair in self.pairs
-            for number in range(self._here[pair.source].partitions)
+            TopicPartition(topic, number)
+            for topic in topics
+            for number in range(self._here[topic].partitions)
         ]
 
     def transformed_pairs(self) -> dict[int, list[TopicPair]]:
@@ -213,8 +225,8 @@ class FlowComparison:
             if each.name != self.flow.name and _joins(each, self._config, pair)
         ]
 
-    def _copied(self, pair: TopicPair, number: int) -> CopyPosition:
-        source, target = (TopicPartition(each, number) for each in (pair.source, pair.target))
+    def _copied(self, source: TopicPartition) -> CopyPosition:
+        target = TopicPartition(self._named[source.topic], source.partition)
         return self.positions.copied(source, target)
 
 

@@ -6,6 +6,7 @@ the anchors on the target, so a job is repeated or resumed exactly. Between batc
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
 _PAUSE_S = 0.2  # between two looks at the ends of partitions
 _RETRY_S = 2.0
+_END_S = 10.0  # so long the target is waited for at the end
 
 log = structlog.get_logger()
 
@@ -58,6 +60,7 @@ class TransformRun:
     _thread: threading.Thread | None = None
     _process: TaskProcess = field(default_factory=TaskProcess)
     _producers: SlotProducers | None = None
+    _last: SlotProducers | None = None  # those of the last batch, be it in doubt
     _definition: str = ""
     _limits: BatchLimits = field(init=False)
     _job: Job = field(init=False)
@@ -121,7 +124,19 @@ class TransformRun:
         while not self._stopping.is_set():
             pause_s = self._guarded_round()
             self._stopping.wait(pause_s)
+        self.end()
         self.close()
+
+    def end(self) -> None:
+        """Let the anchors say that no task may append any more; nothing if that cannot be said."""
+        producers, partitions = self._last, [*self._positions.anchors]
+        if producers is None or not partitions:
+            return
+        try:
+            self._process.run(asyncio.wait_for(producers.end(partitions), _END_S))
+        except (ReplicationError, TimeoutError) as error:
+            flow = self.setting.flow.name
+            log.warning("transform did not end cleanly", flow=flow, reason=str(error))
 
     def close(self) -> None:
         """Close its connections."""
@@ -169,7 +184,7 @@ class TransformRun:
         self._process.run(producers.take())
         self._positions.follow(producers.anchors)
         self._batches.forget()
-        self._producers = producers
+        self._producers = self._last = producers
         flow, line = self.setting.flow.name, self.transform.first_line
         log.info("transform started", flow=flow, line=line, topics=self.transform.pattern)
 

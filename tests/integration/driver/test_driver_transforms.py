@@ -160,6 +160,37 @@ def test_a_killed_driver_goes_on_where_the_target_says(running):
     assert [each.content for each in found] == [each.content for each in kept]
 
 
+def test_a_switchover_waits_for_what_is_transformed_and_opens_the_target(running, registry):
+    """A record whose schema is not known yet holds it up; the flow goes on where it was."""
+    here, there = running.both
+    topic, avro = f"{running.alias}-sql", f"{running.alias}-avro"
+
+    def switchover(*words: str):
+        return run_command("switchover", running.config, "--flow", running.flow, *words)
+
+    registry.fails_with = 503
+    before = len(kafka_records.consume_all(there, f"{running.alias}.{avro}", "read_committed"))
+    registry.add(7, ORDER)
+    schema = registry.encoded(7, {"amount": Decimal("77.00")})
+    kafka_records.produce(here, avro, [(1, b"k", schema)])
+    refused = switchover("--yes", "--timeout", "3", "--quiet", "1")
+    assert refused.code == 1
+    assert f"not copied in 3 s: {avro}-1" in refused.lines[-1]
+    registry.fails_with = 0
+    kafka_records.produce(here, topic, numbered(3000, 70_000))
+    ended = switchover("--yes", "--timeout", "60", "--quiet", "1", "-o", "json")
+    assert ended.code == 0, ended
+    assert json.loads(ended.out)["operation"]["writable"] == "B"
+    await_copy(running, avro, before + 1, 0)
+    kept = [each for each in kafka_records.consume_all(here, topic)
+            if json.loads(each.value)["n"] % 3 == 0]  # fmt: skip
+    copied = kafka_records.consume_all(there, f"{running.alias}.{topic}", "read_committed")
+    assert [each.content for each in copied] == [each.content for each in kept]
+    assert switchover("--undo").code == 0
+    kafka_records.produce(here, topic, [(0, b"k", b'{"n": 90000}')])
+    await_copy(running, topic, len(kept) + 1, 60)
+
+
 def verified(running: Application, topics: str, tmp_path) -> tuple[int, dict]:
     file = tmp_path / "verified.properties"
     file.write_text(f"{running.config.read_text()}reports.directory = {tmp_path}\n")

@@ -25,7 +25,8 @@ HERE, THERE = TopicPartition("t", 0), TopicPartition("A.t", 0)
 class Compared:
     """A comparison whose results are known."""
 
-    def __init__(self, *results: PartitionResult) -> None:
+    def __init__(self, *results: PartitionResult, transformed: tuple[str, ...] = ()) -> None:
+        self.transformed = transformed
         self.flow = SimpleNamespace(name="A->B")
         self._results = dict(enumerate(results))
 
@@ -50,6 +51,15 @@ def a_result(
 def test_equal_tails_are_counted():
     reported = compare_tail(Compared(a_result(50), a_result(7)))
     assert reported == "57 records of 2 partitions are equal"
+
+
+def test_topics_that_are_transformed_are_counted_and_not_compared():
+    assert compare_tail(Compared(a_result(50), transformed=("a", "b"))) == (
+        "50 records of 1 partition are equal; 2 topics are transformed, and not compared"
+    )
+    assert compare_tail(Compared(transformed=("a",))) == (
+        "nothing is compared: 1 topic of A->B is transformed"
+    )
 
 
 def test_partitions_without_records_are_no_difference():

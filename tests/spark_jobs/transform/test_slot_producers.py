@@ -12,11 +12,12 @@ from support.settings.configs import a_flow
 from replication.client.network import Fenced
 from replication.client.state_log import StateLog
 from replication.copier.unit_assignment import unit_of
+from replication.errors import ClusterRejected
 from replication.model import Mode, PartitionPlan, PartitionState, TopicPartition
-from replication.recovery.flow_fence import fence_flow
+from replication.recovery.flow_fence import Appenders, fence_flow
 from replication.recovery.proven_positions import prove_positions
 from replication.settings.state_policies import Policies
-from replication.state import PRODUCERS_TOPIC, Anchor, Loss, ProducerEntry, anchors_topic
+from replication.state import PRODUCERS_TOPIC, Anchor, Claim, Loss, ProducerEntry, anchors_topic
 from spark_jobs.transform.run.transform_placement import Placement
 from spark_jobs.transform.slot_producers import SlotProducers
 from spark_jobs.transform.task.task_process import Connected
@@ -115,6 +116,58 @@ def test_a_failover_fences_the_task_of_a_first_batch():
         return await prove_positions("f1", fence, stage.target, ())
 
     assert [(each.source, each.exact) for each in asyncio.run(run())] == [(0, True)]
+
+
+def ended(before_end=None) -> tuple[list[bool], dict]:
+    """Return whether each anchor that is stored is clean, and who may append in the end."""
+
+    async def run():
+        stage = Stage()
+        producers = await stage.taken(1)
+        await Placement(stage.flow, producers).place([PLAN])
+        log = StateLog(stage.target, anchors_topic("A"))
+        await log.append(before_end or [])
+        await producers.end([HERE])
+        with pytest.raises(Fenced):
+            await commit(stage, producers)
+        records = await StateLog(stage.target, anchors_topic("A")).read_on()
+        seen = Appenders("A->B")
+        seen.learn(records)
+        return [each.clean for each in records if isinstance(each, Anchor)], seen.unclean
+
+    return asyncio.run(run())
+
+
+async def commit(stage: Stage, producers: SlotProducers) -> None:
+    """Commit a transaction as the task that transforms ``HERE``."""
+    me, log = producers.identities[unit_of(*HERE, 2)], TopicPartition(anchors_topic("A"), 0)
+    await stage.target.add_to_transaction(me.transactional_id, me.producer, [log])
+    await stage.target.end_transaction(me.transactional_id, me.producer, commit=True)
+
+
+def test_a_transform_that_ends_fences_its_tasks_and_says_that_nobody_may_append():
+    assert ended() == ([False, True], {})
+
+
+def test_an_end_takes_nothing_back_that_a_failover_has_claimed():
+    claim = Claim("A->B", *HERE, (("x", 7),), 2, 0)
+    cleans, unclean = ended([claim])
+    assert (cleans, [*unclean]) == ([False], [HERE])
+
+
+def test_a_driver_that_was_frozen_ends_nothing_of_another_one():
+    async def run():
+        stage = Stage()
+        former = await stage.taken(1)
+        await Placement(stage.flow, former).place([PLAN])
+        latter = await stage.taken(2)
+        await Placement(stage.flow, latter).place([PLAN])
+        with pytest.raises((Fenced, ClusterRejected)):
+            await former.end([HERE])
+        await commit(stage, latter)
+        return [e.clean for e in await stage.stored(anchors_topic("A")) if isinstance(e, Anchor)]
+
+    assert asyncio.run(run()) == [False, False]
 
 
 def test_every_task_has_a_producer_and_so_has_the_driver_and_all_are_registered():

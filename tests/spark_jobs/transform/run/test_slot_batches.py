@@ -162,3 +162,15 @@ def test_after_a_job_that_failed_each_partition_goes_on_where_it_was_committed(s
     assert done == sorted(done)
     assert (done[-1], lost[-1]) == (300, 300)
     assert stage.transform_run.halted == {}
+
+
+@pytest.mark.parametrize("failure", [None, JobTooSlow("too slow")], ids=["done", "in doubt"])
+def test_a_run_that_is_stopped_ends_cleanly_where_its_tasks_have_committed(stage_of, failure):
+    stage = stage_of(failure)
+    stage.rounds(1)
+    stage.transform_run.end()
+    stored = asyncio.run(StateLog(stage.target, ANCHORS).read_on())
+    found = [each for each in stored if isinstance(each, Anchor)]
+    last = {(each.topic, each.partition): (each.source, each.clean) for each in found}
+    done, lost = (200, 100) if failure else (300, 300)
+    assert last == {DONE: (done, True), LOST: (lost, True)}
