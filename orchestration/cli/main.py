@@ -20,6 +20,7 @@ from typer.core import TyperCommand, TyperGroup
 from orchestration.cli.screen.completion import VARIABLE
 from orchestration.cli.screen.errors import print_error
 from orchestration.cli.screen.examples import with_examples
+from orchestration.cli.screen.interrupts import guard_signals
 from orchestration.cli.screen.pipes import guard_pipes
 from replication.errors import ConfigError, ReplicationError
 
@@ -183,9 +184,11 @@ def main() -> None:
     """Run the command line. An expected error becomes one message, never a stack trace.
 
     Exit codes: 2, a file or an argument is wrong; PIPE_CLOSED, the reader of the output has left;
-    130, interrupted; 1, any other error. The last line of the output is the reason.
+    130, interrupted by Ctrl-C, SIGTERM or a closed terminal; 1, any other error. The last line of
+    the output is the reason.
     """
     guard_pipes()
+    guard_signals()
     if VARIABLE in os.environ:
         completion_init()
     try:

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING
 
 from orchestration.flows.intents import write_intent
 from orchestration.flows.observation.flow_reader import look_here
-from replication.errors import ClusterRejected, ClusterUnavailable, EnvironmentProblem
+from replication.errors import (
+    ClusterRejected,
+    ClusterUnavailable,
+    EnvironmentProblem,
+    ReplicationError,
+)
 from replication.model import Desired, FlowState
 from replication.supervision.health import has_driver, is_alive
 
@@ -51,8 +56,17 @@ class FlowRestart:
         self._until(_has_ended if ends else _has_stopped, "it does not stop")
 
     def start(self) -> None:
-        """Ask for the flow's start, and return when it runs. Call it also if ``stop`` failed."""
-        write_intent(self.flow, Desired.RUN, self.clusters)
+        """Ask for the flow's start. Call it also if ``stop`` failed or was interrupted."""
+        try:
+            write_intent(self.flow, Desired.RUN, self.clusters)
+        except ReplicationError as error:
+            raise EnvironmentProblem(
+                f"{self.flow.name} may still be asked to stop: {error}; then start it with isthmus "
+                f"resume FILE --flow {self.flow.name.replace('->', ':')}"
+            ) from error
+
+    def wait(self) -> None:
+        """Return when the flow runs."""
         self._until(_runs, "it does not start; `isthmus run` or Dagster has to run for that")
 
     def _look(self) -> FlowLook:

@@ -8,6 +8,8 @@ import typer
 
 from orchestration.cli.flows.flow_options import All, Chosen, File, chosen_flows
 from orchestration.cli.screen.console import console
+from orchestration.cli.screen.interrupts import uninterrupted
+from orchestration.cli.screen.pipes import drop_unread
 from orchestration.cli.screen.stage import stage
 from orchestration.flows.kafka_clients import KafkaClusters, read_config
 from orchestration.flows.reachability import answering_flows
@@ -29,7 +31,8 @@ def restart(
     """Stop flows cleanly, one by one, and let each run again with the file as it is now.
 
     No record is lost or repeated. A flow that is paused or stopped is left as it is. If it is
-    interrupted, the flow is still asked to run. Exit code 1: a flow did not stop or start in time.
+    interrupted, by Ctrl-C, SIGTERM or a closed terminal, the flow is still asked to run.
+    Exit code 1: a flow did not stop or start in time.
     """
     config, clusters, launcher = (
         read_config(file),
@@ -46,5 +49,8 @@ def restart(
             with stage(screen, f"stopping {each.name}"):
                 work.stop()
         finally:
-            with stage(screen, f"starting {each.name}"):
+            drop_unread()
+            with uninterrupted():
                 work.start()
+        with stage(screen, f"starting {each.name}"):
+            work.wait()

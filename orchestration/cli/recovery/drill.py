@@ -10,6 +10,7 @@ from orchestration.cli.flows.flow_options import All, Changed, File, flows_for
 from orchestration.cli.recovery.procedure_output import progress, show_plan
 from orchestration.cli.screen.errors import end
 from orchestration.cli.screen.output import Format, Output, print_data
+from orchestration.cli.screen.pipes import drop_unread
 from orchestration.drill.drill import opened_drill
 from orchestration.flows.kafka_clients import KafkaClusters, read_config
 from orchestration.flows.reachability import answering_flows
@@ -68,6 +69,7 @@ def drill(  # noqa: PLR0913 - one parameter per option
             if not (yes or not output.is_text):
                 typer.confirm(f"Practise with {each.name}?", abort=True)
             interrupt_once()
+            drop_unread()  # a terminal that is gone must not end the clean-up
             found.append(work.carry_out())
     _show(found, output)
 

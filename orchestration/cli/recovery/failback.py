@@ -17,6 +17,7 @@ from orchestration.cli.recovery.procedure_output import (
 )
 from orchestration.cli.screen.errors import end
 from orchestration.cli.screen.output import Format, Output
+from orchestration.cli.screen.pipes import drop_unread
 from orchestration.failback.failback import Failback
 from orchestration.failback.tail_export import new_export_folder
 from orchestration.flows.kafka_clients import KafkaClusters, read_config
@@ -131,6 +132,7 @@ def failback(  # noqa: PLR0913 - one parameter per option
         if missing := [each for each in before.deleted if each not in agreed | work.agreed()]:
             _agree(missing, found.source, may_ask=not yes and output.is_text)
             work.agree_to_delete(missing)
+        drop_unread()
         print_result(work.carry_out(prepare=prepare), output)
         if prepare:
             typer.echo(

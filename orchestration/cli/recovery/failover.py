@@ -9,6 +9,7 @@ import typer
 from orchestration.cli.flows.flow_options import File, One  # noqa: TC001 - Typer reads the annotations
 from orchestration.cli.recovery.procedure_output import print_result, progress, show_plan
 from orchestration.cli.screen.output import Format, Output
+from orchestration.cli.screen.pipes import drop_unread
 from orchestration.flows.intents import find_flow
 from orchestration.flows.kafka_clients import KafkaClusters, read_config
 from orchestration.flows.reachability import Answers
@@ -51,6 +52,7 @@ def failover(  # noqa: PLR0913 - one parameter per option
     require_target(found, config, clusters, Launcher(state_directory(), file.absolute()))
     with opened(Failover, found, config, clusters, progress(output)) as work:
         if undo:
+            drop_unread()
             typer.echo(work.undo(), err=not output.is_text)
             return
         work.refuse_if_open()
@@ -62,6 +64,7 @@ def failover(  # noqa: PLR0913 - one parameter per option
             return
         if not (yes or not output.is_text):
             typer.confirm(f"Fail {found.name} over?", abort=True)
+        drop_unread()
         print_result(work.carry_out(), output)
 
 

@@ -16,6 +16,7 @@ from orchestration.cli.recovery.procedure_output import (
 )
 from orchestration.cli.screen.errors import end
 from orchestration.cli.screen.output import Format, Output
+from orchestration.cli.screen.pipes import drop_unread
 from orchestration.flows.kafka_clients import KafkaClusters, read_config
 from orchestration.flows.reachability import answering_flows
 from orchestration.recovery.opened_operation import opened
@@ -85,6 +86,7 @@ def switchover(  # noqa: PLR0913 - one parameter per option
     kind = partial(Switchover, options=options)
     with opened(kind, found, config, clusters, progress(output)) as work:
         if undo:
+            drop_unread()
             typer.echo(work.undo(), err=not output.is_text)
             return
         work.refuse_if_open()
@@ -100,4 +102,5 @@ def switchover(  # noqa: PLR0913 - one parameter per option
             return
         if not (yes or not output.is_text):
             typer.confirm(f"Switch {found.name} over?", abort=True)
+        drop_unread()
         print_result(work.carry_out(), output)

@@ -5,6 +5,8 @@
 ``console``: Creates the console that commands print to
 ``errors``: How a command ends: with its reason as the last line where its exit code is not 0
 ``examples``: Examples below the help of each command, by the words that call it
+``interrupts``: What ends a command from outside: SIGTERM and SIGHUP end it as Ctrl-C does, with its
+    clean-up
 ``output``: The output formats of commands: text for people, JSON and YAML for programs
 ``pipes``: Ends a command quietly when its output is closed: ``| head``, a closed terminal
 ``progress_bar``: A progress bar for work that takes longer than two seconds; none in a pipe

@@ -45,7 +45,7 @@ class PipeOutput(io.TextIOWrapper):
 
 
 def drop_unread() -> None:
-    """Drop unread output instead of ending the command: for clean-up that must complete."""
+    """Drop unread output instead of ending the command: for steps that must not end half-way."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, PipeOutput):
             stream.ends_command = False

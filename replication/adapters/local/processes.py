@@ -28,7 +28,7 @@ _POLL_S = 0.05
 _EXEC_S = 0.5  # more than an exec needs; a process that has ended has no arguments
 _TICKS = os.sysconf("SC_CLK_TCK")  # the unit of ``Process.began``, as Linux counts
 _ENDED = (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
-_INTERRUPTS = (signal.SIGINT, signal.SIGTERM)
+_INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,12 +156,14 @@ def _command(pid: int) -> list[str]:
 
 
 def interrupt_once() -> None:
-    """Let the first Ctrl-C or SIGTERM raise KeyboardInterrupt, and no later one do anything.
+    """Let the first Ctrl-C, SIGTERM or SIGHUP raise KeyboardInterrupt; no later one does anything.
 
-    While what was started is cleaned up, further signals would only leave processes behind.
+    While what was started is cleaned up, further signals would only leave processes behind. A
+    SIGHUP that is ignored already stays so: ``nohup``.
     """
     for number in _INTERRUPTS:
-        signal.signal(number, _interrupted)
+        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _interrupted)
 
 
 def _interrupted(_signal: int, _frame: object) -> NoReturn:

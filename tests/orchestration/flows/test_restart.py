@@ -49,6 +49,7 @@ def test_the_flow_is_stopped_and_then_runs_again(world):
     work.refuse()
     work.stop()
     work.start()
+    work.wait()
     assert desired(world) == [Desired.RUN]
 
 
@@ -57,6 +58,7 @@ def test_a_flow_that_does_not_stop_is_asked_to_run_all_the_same(world):
     with pytest.raises(EnvironmentProblem, match="A->B: after 0 s it does not stop"):
         work.stop()
     work.start()
+    work.wait()
     assert desired(world) == [Desired.RUN]
 
 
@@ -86,3 +88,10 @@ def test_a_driver_that_has_stopped_its_only_flow_and_lives_is_waited_for(world):
     world.copy(records=3, end=3, state="STOPPED")
     with pytest.raises(EnvironmentProblem, match="it does not stop"):
         restart(world, limit_s=0.0, app=APP).stop()
+
+
+def test_a_flow_that_cannot_be_asked_to_run_is_named_with_what_to_do(world):
+    world.target.silent = True
+    world.target.write = world.target.read  # raises, as a cluster that is silent does
+    with pytest.raises(EnvironmentProblem, match=r"A->B may still be asked to stop: .*--flow A:B"):
+        restart(world).start()

@@ -1,0 +1,118 @@
+"""``isthmus restart``: what becomes of flows when it is cut off."""
+
+from __future__ import annotations
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.settings.config_files import TWO, written
+
+from orchestration.cli.screen.pipes import PIPE_CLOSED
+
+TESTS = Path(__file__).parents[3]
+# The command itself, over clusters in memory; at its end it writes what was asked of the flow.
+COMMAND = """
+import atexit, sys
+from pathlib import Path
+from support.fakes.fake_flows import World
+from orchestration.cli import main
+from orchestration.cli.flows import restart
+from orchestration.flows.kafka_clients import read_config
+from replication.state import Intent, status_topic
+
+file, result = map(Path, sys.argv[1:3])
+world = World(read_config(file))
+world.copy(records=3, end=3)
+written = []
+write = world.target.write
+def noted(topic, *records):
+    written.extend(str(each.desired) for each in records if isinstance(each, Intent))
+    result.write_text(" ".join(written))
+    write(topic, *records)
+world.target.write = noted
+restart.KafkaClusters = lambda: world
+restart.Launcher = lambda *_: world
+restart.answering_flows = lambda config, *_, **__: config.flows
+sys.argv = ["isthmus", "restart", str(file)]
+main.main()
+"""
+
+
+@pytest.fixture
+def terminal():
+    ours, theirs = pty.openpty()
+    yield ours, theirs
+    for each in (ours, theirs):
+        try:
+            os.close(each)
+        except OSError:
+            continue
+
+
+def begun(tmp_path, output, **options) -> tuple[subprocess.Popen, Path]:
+    """Start a restart of a flow that does not stop; return it once it has asked for the stop."""
+    result = tmp_path / "asked"
+    child = subprocess.Popen(
+        [sys.executable, "-c", COMMAND, written(tmp_path, TWO), result],
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=output,
+        start_new_session=True,
+        **options,
+        env={**os.environ, "PYTHONPATH": str(TESTS), "ISTHMUS_HOME": str(tmp_path / "home")},
+    )
+    for _ in range(600):
+        if result.exists() and result.read_text():
+            return child, result
+        if child.poll() is not None:
+            break
+        signal.sigtimedwait((), 0.1)
+    child.kill()
+    pytest.fail("it did not ask for the stop")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_restart_that_a_signal_cuts_off_asks_the_flow_to_run(tmp_path, number):
+    child, result = begun(tmp_path, subprocess.DEVNULL)
+    child.send_signal(number)
+    assert child.wait(30) == 130
+    assert result.read_text() == "stop run"
+
+
+def test_a_restart_whose_terminal_is_closed_asks_the_flow_to_run(tmp_path, terminal):
+    ours, theirs = terminal
+    child, result = begun(tmp_path, theirs)
+    os.close(theirs)
+    os.close(ours)
+    for _ in range(2):  # the kernel's, and the shell's
+        child.send_signal(signal.SIGHUP)
+    assert child.wait(30) in {130, PIPE_CLOSED}
+    assert result.read_text() == "stop run"
+
+
+def test_a_restart_whose_reader_leaves_asks_the_flow_to_run(tmp_path):
+    reader, writer = os.pipe()
+    child, result = begun(tmp_path, writer)
+    os.close(writer)
+    os.close(reader)
+    child.send_signal(signal.SIGTERM)
+    assert child.wait(30) == 130
+    assert result.read_text() == "stop run"
+
+
+def test_nohup_is_obeyed(tmp_path):
+    def nohup():
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+    child, result = begun(tmp_path, subprocess.DEVNULL, preexec_fn=nohup)
+    child.send_signal(signal.SIGHUP)
+    with pytest.raises(subprocess.TimeoutExpired):
+        child.wait(1)
+    child.send_signal(signal.SIGTERM)
+    assert child.wait(30) == 130
+    assert result.read_text() == "stop run"
