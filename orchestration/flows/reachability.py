@@ -60,6 +60,27 @@ def answering_flows(
     return flows
 
 
+def reachable_flows(
+    config: Config, names: Sequence[str] | None, *, sources: bool = True
+) -> tuple[tuple[Flow, ...], dict[str, str]]:
+    """Return the flows called ``names``, or all, whose clusters answer; of the others the reason.
+
+    A silent cluster keeps a command from its own flows alone. Raises ConfigError for an unknown
+    flow, ClusterUnavailable with all clusters that do not answer if there is no flow whose do.
+    """
+    flows = tuple(named_flows(config, names))
+    answers = Answers(flows, sources=sources).ask()
+    unreached = {}
+    for flow in flows:
+        ends = (flow.source, flow.target) if sources else (flow.target,)
+        if why := [answers.line(each) for each in ends if each in answers.silent]:
+            unreached[flow.name] = "; ".join(why)
+    reached = tuple(each for each in flows if each.name not in unreached)
+    if not reached:
+        answers.require_all()
+    return reached, unreached
+
+
 def _clusters(flows: Iterable[Flow], *, sources: bool) -> Iterator[tuple[str, Mapping[str, str]]]:
     for flow in flows:
         if sources:

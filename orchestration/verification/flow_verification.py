@@ -33,6 +33,7 @@ from orchestration.verification.partition_plan import (
 )
 from orchestration.verification.transformed_topics import TransformedTopics
 from replication.clock import now_ms
+from replication.errors import ReplicationError
 from replication.records.comparison_result import Limits
 from replication.state import Verification, VerifiedUpTo
 
@@ -108,7 +109,11 @@ class FlowVerification:
                 self.selected.is_partial,
                 took_s=time.monotonic() - began,
             )
-            self._remember(comparison, plans, transformed, whole)
+            try:
+                self._remember(comparison, plans, transformed, whole)
+            except ReplicationError:
+                if not whole.differences:  # a difference says more than that it cannot be noted
+                    raise
             return whole
 
     def _known(

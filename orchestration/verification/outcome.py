@@ -121,6 +121,7 @@ class VerificationOutcome:
     partial: bool = False
     left: str = ""  # why no partition was found
     took_s: float = 0.0
+    failed: bool = False  # it ended before there was a result, and ``left`` says why
 
     @property
     def verdict(self) -> VerificationVerdict:

@@ -14,21 +14,21 @@ from orchestration.cli.flows.flow_options import Named  # noqa: TC001 - Typer re
 from orchestration.cli.screen.console import console
 from orchestration.cli.screen.errors import end
 from orchestration.cli.screen.output import Format, Output, print_data
-from orchestration.flows.reachability import answering_flows
+from orchestration.flows.reachability import reachable_flows
 from orchestration.services.state_directory import state_directory
 from orchestration.verification.flow_verification import FlowVerification
-from orchestration.verification.outcome import EXIT_CANNOT
+from orchestration.verification.outcome import EXIT_CANNOT, Speed, VerificationOutcome
 from orchestration.verification.partition_plan import Selected
 from orchestration.verification.report_files import reports_directory, store_report
 from orchestration.verification.spark_process import SparkProcess
 from orchestration.verification.transform_process import TransformProcess
 from orchestration.verification.verification_report import as_json, lines, sentence, speed_line
+from replication.clock import now_ms
 from replication.config.file.values import start
 from replication.config.load import load_config
 from replication.errors import ConfigError, ReplicationError
 
 if TYPE_CHECKING:
-    from orchestration.verification.outcome import VerificationOutcome
     from replication.settings.config import Config
     from replication.settings.flow_settings import Flow
 
@@ -74,28 +74,45 @@ def verify(  # noqa: PLR0913 - the options of the command
     1: there is a difference.
     2: no verdict: nothing, or not all, could be compared, or the
     command failed, because of the file, an option, a cluster or Spark.
+    What fails for one flow keeps no other from its comparison.
     """
     try:
         config = load_config(file).config
         selected = Selected(full, _moment("--since", since), _moment("--until", until), sample,
                             time.time_ns())  # fmt: skip
         pattern = _pattern(topics)
-        flows = answering_flows(config, tuple(flow or ()))
-        found = [_verified(each, config, pattern, selected, output) for each in flows]
+        flows, unreached = reachable_flows(config, tuple(flow or ()))
     except ReplicationError as error:
         end(EXIT_CANNOT, f"error: {error}")
+    found = [_verified(each, config, pattern, selected) for each in flows]
+    unstored = [problem for each in found if (problem := _reported(each, config, output))]
+    found += [_failed(name, why) for name, why in unreached.items()]
     if not output.is_text:
         print_data([as_json(each) for each in found], output)
-    code = max((each.verdict.exit_code for each in found), key=_SEVERITY.index)
-    sentences = "\n".join(f"{each.flow}: {sentence(each)}" for each in found)
-    end(code, sentences, is_output=output.is_text)
+    codes = [*(each.verdict.exit_code for each in found), *(EXIT_CANNOT for _ in unstored)]
+    last = [*unstored, *(f"{each.flow}: {sentence(each)}" for each in found)]
+    end(max(codes, key=_SEVERITY.index), "\n".join(last), is_output=output.is_text)
 
 
 _SEVERITY = (0, 2, 1)  # a difference in one flow says more than that another could not be compared
 
 
 def _verified(
-    flow: Flow, config: Config, pattern: re.Pattern[str], selected: Selected, output: Output
+    flow: Flow, config: Config, pattern: re.Pattern[str], selected: Selected
+) -> VerificationOutcome:
+    """Verify one flow; what fails is its outcome, so that what others have is shown."""
+    try:
+        return _compared(flow, config, pattern, selected)
+    except ReplicationError as error:
+        return _failed(flow.name, str(error))
+
+
+def _failed(flow: str, why: str) -> VerificationOutcome:
+    return VerificationOutcome(flow, now_ms(), (), Speed(0, 0.0, 0, 0.0), left=why, failed=True)
+
+
+def _compared(
+    flow: Flow, config: Config, pattern: re.Pattern[str], selected: Selected
 ) -> VerificationOutcome:
     with _progress() as progress:
         bar = progress.add_task(flow.name, total=None)
@@ -113,16 +130,24 @@ def _verified(
             show,
             pattern.pattern == _ALL,
         )
-        found = run.run()
-    settings = config.verification
-    page = store_report(
-        found, reports_directory(settings, state_directory()), settings.reports_kept
-    )
+        return run.run()
+
+
+def _reported(found: VerificationOutcome, config: Config, output: Output) -> str:
+    """Store the report of a comparison, and show what it found; return why it is not stored."""
+    settings, problem = config.verification, ""
+    if found.failed:
+        return problem
+    shown = [*lines(found), speed_line(found)]
+    try:
+        directory = reports_directory(settings, state_directory())
+        shown.append(f"report: {store_report(found, directory, settings.reports_kept)}")
+    except ReplicationError as error:
+        problem = f"{found.flow}: {error}"
     if output.is_text:
-        screen = console()
-        for line in (*lines(found), speed_line(found), f"report: {page}"):
-            screen.print(f"  {line}", markup=False, soft_wrap=True)
-    return found
+        for line in shown:
+            console().print(f"  {line}", markup=False, soft_wrap=True)
+    return problem
 
 
 def _progress() -> Progress:
