@@ -73,7 +73,7 @@ class FlowTransforms:
         reasons = [
             reason
             for run in self._runs.values()
-            for reason in (run.problem, *dict.fromkeys(run.halted.values()))
+            for reason in (run.problem, run.search, *dict.fromkeys(run.halted.values()))
         ]
         return "; ".join(filter(None, reasons))
 

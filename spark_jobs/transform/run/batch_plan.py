@@ -14,7 +14,7 @@ from replication.copier.unit_assignment import unit_of
 from spark_jobs.transform.task.work import RangeWork
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from replication.model import OffsetRange, PartitionPlan, TopicPartition
     from replication.state import Anchor
@@ -37,9 +37,21 @@ class BatchLimits:
     poisons: dict[TopicPartition, dict[int, str]] = field(default_factory=dict)
 
     @property
-    def suspect(self) -> TopicPartition | None:
-        """The partition that is tried alone; None: all are taken together."""
-        return min(self._suspects, default=None)
+    def searching(self) -> bool:
+        """Whether a record is looked for on which a batch fails as a whole."""
+        return bool(self._suspects)
+
+    def suspect(self, behind: Collection[TopicPartition]) -> TopicPartition | None:
+        """Return which of these is tried alone; None: all are taken together."""
+        return min((each for each in self._suspects if each in behind), default=None)
+
+    def forget_others(self, anchors: Mapping[TopicPartition, Anchor]) -> None:
+        """Suspect only these, where they have not passed the record: others are in no batch."""
+        self._suspects = {
+            each: suspect
+            for each, suspect in self._suspects.items()
+            if each in anchors and (anchors[each].source or 0) < suspect.end
+        }
 
     def of(self, partition: TopicPartition) -> int:
         """Return the limit of a partition."""
@@ -83,7 +95,7 @@ def plan_batch(
     """Return the ranges of each slot that has some; of a suspect alone if there is one."""
     found: dict[int, list[RangeWork]] = {}
     behind = [each for each in sorted(anchors) if (anchors[each].source or 0) < ends.get(each, 0)]
-    alone = limits.suspect if limits.suspect in behind else None
+    alone = limits.suspect(behind)
     for each in behind if alone is None else [alone]:
         start = anchors[each].source or 0
         end = min(ends[each], start + limits.of(each))

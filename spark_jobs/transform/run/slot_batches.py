@@ -44,6 +44,7 @@ class SlotBatches:
     in_doubt: bool = False
     records: int = 0  # read since the start
     _sequences: dict[int, dict[TopicPartition, int]] = field(default_factory=dict)
+    _slow: str = ""  # that the last job that failed as a whole took too long
     _outside: Collection[TopicPartition] = ()  # some of these lost records that the last job wanted
 
     def forget(self) -> None:
@@ -69,16 +70,25 @@ class SlotBatches:
                 return
             if not is_about_data(error):
                 raise
+            self._slow = ""
             self.limits.failed(ranges, sql_reason(error))
             return
         except JobTooSlow as slow:
-            self.limits.failed(ranges, str(slow))
+            self._slow = str(slow)
+            self.limits.failed(ranges, self._slow)
             return
         for number, slot, report in zip(listed, work, reports, strict=True):
             self._learn(producers, number, slot, report)
             if report.ranges:
                 self.limits.succeeded({e.source: ranges[e.source] for e in slot.ranges})
         self.in_doubt = any(each.problem and not each.outside for each in reports)
+
+    @property
+    def search(self) -> str:
+        """Why batches have few records now: each attempt lasts until its time is over."""
+        if not self._slow or not self.limits.searching:
+            return ""
+        return f"{self._slow}; looking for the record on which it hangs, the others wait"
 
     def lose_outside(self, producers: SlotProducers) -> None:
         """Go on behind what retention deleted, where the last job did not say of which range.

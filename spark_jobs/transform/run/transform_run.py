@@ -100,7 +100,12 @@ class TransformRun:
     @property
     def waiting(self) -> int:
         """How many of its partitions are not transformed now."""
-        return len(self.reasons)
+        return len(self._plans if self.search else self.reasons)
+
+    @property
+    def search(self) -> str:
+        """That a record is looked for on which a batch hangs; empty: none is. It ends by itself."""
+        return self._batches.search
 
     @property
     def reasons(self) -> dict[TopicPartition, str]:
@@ -198,6 +203,7 @@ class TransformRun:
         self._batches.lose_outside(producers)
         self._note_point(producers)
         running = self._positions.running(plans)
+        self._limits.forget_others(running)
         ends = self.setting.ends(running) if running else {}
         slots = plan_batch(plans, running, ends, self._limits, producers.slots)
         if not slots:

@@ -52,6 +52,7 @@ def test_a_flow_is_not_stopped_while_a_batch_of_a_transform_may_still_commit(flo
     run = SimpleNamespace(
         alive=True,
         problem="",
+        search="",
         halted={},
         reasons={},
         waiting=0,

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replication.model import PartitionPlan, TopicPartition
+from replication.model import OffsetRange, PartitionPlan, TopicPartition
 from replication.state import Anchor
 from spark_jobs.transform.run.batch_plan import BatchLimits, plan_batch
 
-ONE, TWO = TopicPartition("t", 0), TopicPartition("t", 1)
+ONE, TWO, THREE = (TopicPartition("t", number) for number in range(3))
 PLANS = {each: PartitionPlan(each, each) for each in (ONE, TWO)}
 
 
@@ -75,3 +76,31 @@ def test_records_that_are_known_to_be_poison_go_with_the_range_that_they_are_in(
     limits.succeeded({ONE: (0, 10)})
     ((work,),) = plan_batch(PLANS, anchors(10, 0), {ONE: 20}, limits, 1).values()
     assert (work.end, work.poisons) == (20, {12: "why 12"})
+
+
+@pytest.mark.parametrize("gone", [ONE, TWO, THREE], ids=["first", "second", "last"])
+@pytest.mark.parametrize("bad", [ONE, TWO, THREE], ids=["first", "second", "last"])
+def test_a_record_that_hangs_is_found_although_another_suspect_is_gone(bad, gone):
+    """Its topic was deleted, say, or its partition halted."""
+    everything = (ONE, TWO, THREE)
+    plans = {each: PartitionPlan(each, each) for each in everything}
+    at, limits = dict.fromkeys(everything, 0), BatchLimits(1000)
+    limits.failed({each: OffsetRange(0, 1000) for each in everything}, "too slow")
+    for _ in range(30):
+        here = {p: Anchor("A->B", *p, "t", at[p], 0) for p in everything if p != gone}
+        limits.forget_others(here)
+        slots = plan_batch(plans, here, dict.fromkeys(everything, 1000), limits, 1)
+        if not slots:
+            break
+        taken = ranges(slots)
+        if bad in taken and taken[bad][0] <= 700 < taken[bad][1] and not poisons(slots):
+            limits.failed({p: OffsetRange(*each) for p, each in taken.items()}, "too slow")
+        else:
+            at |= {p: end for p, (_, end) in taken.items()}
+            limits.succeeded({p: OffsetRange(*each) for p, each in taken.items()})
+    assert [at[each] for each in everything if each != gone] == [1000, 1000]
+    assert not limits.searching
+
+
+def poisons(slots) -> dict[int, str]:
+    return {at: why for some in slots.values() for e in some for at, why in e.poisons.items()}

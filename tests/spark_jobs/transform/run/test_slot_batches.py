@@ -174,3 +174,16 @@ def test_a_run_that_is_stopped_ends_cleanly_where_its_tasks_have_committed(stage
     last = {(each.topic, each.partition): (each.source, each.clean) for each in found}
     done, lost = (200, 100) if failure else (300, 300)
     assert last == {DONE: (done, True), LOST: (lost, True)}
+
+
+def test_while_a_record_is_looked_for_that_hangs_nothing_counts_as_transformed(stage_of):
+    stage = stage_of(JobTooSlow("a batch took longer than 70 s"))
+    stage.rounds(1)
+    run = stage.transform_run
+    assert (run.search, run.waiting, run.reasons) == (
+        "a batch took longer than 70 s; looking for the record on which it hangs, the others wait",
+        2,
+        {},  # a batch run waits for it
+    )
+    stage.rounds(4)
+    assert (run.search, run.waiting) == ("", 0)
