@@ -10,7 +10,7 @@ import dagster as dg
 
 from orchestration.alerts.alert import RUN_FAILED, Alert, lines
 from orchestration.alerts.runbooks import runbook
-from orchestration.dagster.jobs import APPLICATION_TAG
+from orchestration.dagster.jobs import APPLICATION_TAG, FLOW_TAG, PARTITION_TAG
 from orchestration.services.asset_names import slug
 
 if TYPE_CHECKING:
@@ -49,10 +49,10 @@ def failed_runs(
 
 
 def _concerns(run: dg.DagsterRun, conditions: Sequence[Condition], flows: Collection[str]) -> bool:
-    """Return whether a run is about one of ``flows``: by its application, or its job's name."""
-    app = run.tags.get(APPLICATION_TAG)
+    """Return whether a run is about one of ``flows``: it starts its application, or is its task."""
+    app, flow = run.tags.get(APPLICATION_TAG), run.tags.get(FLOW_TAG)
     return any(
-        app == slug(each.application) or run.job_name.endswith(slug(each.flow))
+        app == slug(each.application) or flow == slug(each.flow)
         for each in conditions
         if each.flow in flows
     )
@@ -62,13 +62,19 @@ def _alert(instance: dg.DagsterInstance, run: dg.DagsterRun, base: str) -> Itera
     in_a_row = failures_in_a_row(instance, run)
     if not is_worth_an_alert(in_a_row):
         return
-    subject, book = run.tags.get(APPLICATION_TAG, run.job_name), runbook("RUN_FAILED")
+    subject = next(iter(_about(run).values()), run.job_name)
+    book = runbook("RUN_FAILED")
     times = "" if in_a_row == 1 else f" ({in_a_row} times in a row)"
     link = f"{base}#{book.section}"
     title = f"{run.job_name} for {subject} failed{times}"
     at_ms = int(datetime.now(UTC).timestamp() * 1000)
     text = lines(title, reason=_cause(instance, run), do=book.action, runbook=link, run=run.run_id)
     yield Alert(RUN_FAILED, subject, text, at_ms, state="RUN_FAILED", runbook=link)
+
+
+def _about(run: dg.DagsterRun) -> dict[str, str]:
+    """Return the tags that say which application or flow a run is about; none: its job says it."""
+    return {key: run.tags[key] for key in (APPLICATION_TAG, PARTITION_TAG) if key in run.tags}
 
 
 def _cause(instance: dg.DagsterInstance, run: dg.DagsterRun) -> str:
@@ -91,9 +97,8 @@ def _cause(instance: dg.DagsterInstance, run: dg.DagsterRun) -> str:
 
 
 def failures_in_a_row(instance: dg.DagsterInstance, run: dg.DagsterRun) -> int:
-    """Count the failures of this job for this application that end with ``run``."""
-    tag = run.tags.get(APPLICATION_TAG)
-    same = dg.RunsFilter(job_name=run.job_name, tags={APPLICATION_TAG: tag} if tag else {})
+    """Count the failures of this job for this application or flow that end with ``run``."""
+    same = dg.RunsFilter(job_name=run.job_name, tags=_about(run))
     count, reached = 0, False
     for record in instance.get_run_records(same, limit=LOOK_BACK):  # newest first
         reached = reached or record.dagster_run.run_id == run.run_id

@@ -21,6 +21,8 @@ GATE_S = 90.0  # a cold JVM on a busy machine takes 20 s; a flow not up by then 
 RUN_TAGS = {"dagster/max_runtime": "180"}  # else a run whose worker died stays STARTED forever
 LOG_TAIL_BYTES = 2000
 APPLICATION_TAG = "replication/application"  # of a run that starts or stops one
+PARTITION_TAG = "dagster/partition"  # of a run of a job about one flow: the flow
+FLOW_TAG = "replication/flow"  # of the assets and tasks of a flow: its slug
 
 
 class WhichApplication(dg.Config):

@@ -9,7 +9,7 @@ import dagster as dg
 from orchestration.dagster.flow_jobs.batch_job import BATCH
 from orchestration.dagster.flow_jobs.drill_job import DrillAction
 from orchestration.dagster.flow_jobs.verify_job import VERIFY
-from orchestration.dagster.jobs import prune_history
+from orchestration.dagster.jobs import PARTITION_TAG, prune_history
 from orchestration.services.asset_names import slug
 from replication.recovery.procedure import DRILL
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from replication.settings.flow_settings import Flow
 
 _CALLED = {BATCH: "run", VERIFY: "verification"}
-_PARTITION_TAG = "dagster/partition"  # has the flow of a run
 _UNDER_WAY = [
     dg.DagsterRunStatus.QUEUED,
     dg.DagsterRunStatus.NOT_STARTED,
@@ -83,7 +82,7 @@ def _one_at_a_time(flow: Flow, job: dg.JobDefinition, key: str) -> dg.ScheduleDe
         default_status=dg.DefaultScheduleStatus.RUNNING,
     )
     def runs(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
-        tags = {_PARTITION_TAG: flow.name}
+        tags = {PARTITION_TAG: flow.name}
         under_way = dg.RunsFilter(job_name=job.name, tags=tags, statuses=_UNDER_WAY)
         if context.instance.get_run_records(under_way, limit=1):
             return dg.SkipReason(f"the {_CALLED[job.name]} of {flow.name} before has not ended yet")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import deque
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ class Log:
     name: str
     path: Path
     others: tuple[str, ...] = ()  # flows that were not asked for
+    chosen: tuple[str, ...] = ()
     position: int = 0
 
     def last(self, lines: int) -> list[str]:
@@ -49,10 +51,18 @@ class Log:
                         return
                     self.position += len(line)
                     text = line.decode(errors="replace").rstrip("\n")
-                    if not any(other in text for other in self.others):
+                    if self._is_shown(text):
                         yield text
         except FileNotFoundError:
             self.position = 0
+
+    def _is_shown(self, text: str) -> bool:
+        return not _names(text, self.others) or _names(text, self.chosen)
+
+
+def _names(text: str, flows: Iterable[str]) -> bool:
+    """Say whether a line names one of these flows: in ``northwest->hub`` no ``west->hub`` is."""
+    return any(re.search(rf"(?<![\w.-]){re.escape(each)}(?![\w-]|\.\w)", text) for each in flows)
 
 
 def logs(
@@ -80,6 +90,7 @@ def logs(
             app.name,
             state_directory().app(app.name) / "driver.log",
             tuple(each for each in app.flows if each not in names),
+            tuple(each for each in app.flows if each in names),
         )
         for app in applications(config)
         if names & set(app.flows)

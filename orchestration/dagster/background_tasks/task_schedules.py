@@ -15,7 +15,7 @@ from orchestration.dagster.background_tasks.task_assets import (
     task_key,
     when,
 )
-from orchestration.dagster.jobs import RUN_TAGS
+from orchestration.dagster.jobs import FLOW_TAG, RUN_TAGS
 from orchestration.dagster.resources import IsthmusResource
 from orchestration.services.asset_names import slug
 from replication.errors import ClusterUnavailable
@@ -36,7 +36,7 @@ def build_task(flow: Flow, task: FlowTask) -> dg.Definitions:
         selection=dg.AssetSelection.assets(made).without_checks(),
         description=f"{flow.name}: {task.description}",
         executor_def=dg.in_process_executor,
-        tags=RUN_TAGS,
+        tags={**RUN_TAGS, FLOW_TAG: slug(flow.name)},
     )
     return dg.Definitions(
         assets=[made],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from datetime import timedelta
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import dagster as dg
@@ -21,13 +22,16 @@ from support.settings.configs import a_config, a_flow
 from orchestration.dagster import alert_sensors
 from orchestration.dagster.alert_sensors import alert_on_checks
 from orchestration.dagster.assets import stream_key
+from orchestration.dagster.background_tasks.task_list import flow_tasks
+from orchestration.dagster.background_tasks.task_schedules import build_task
 from orchestration.dagster.failed_runs import failures_in_a_row, is_worth_an_alert
-from orchestration.dagster.jobs import APPLICATION_TAG
+from orchestration.dagster.jobs import APPLICATION_TAG, FLOW_TAG, PARTITION_TAG
+from orchestration.services.asset_names import slug
 from replication.model import Desired
 from replication.state import Intent, status_topic
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 
 @pytest.fixture
@@ -227,13 +231,18 @@ def test_a_cursor_of_an_older_release_is_empty(sensor):
     assert sensor.tick() == "nothing is wrong"
 
 
-def fail(instance: dg.DagsterInstance, reason: str, name: str = "launching") -> None:
+def fail(
+    instance: dg.DagsterInstance,
+    reason: str,
+    name: str = "launching",
+    tags: Mapping[str, str] = MappingProxyType({APPLICATION_TAG: "B"}),
+) -> None:
     @dg.op
     def breaks() -> None:
         raise dg.Failure(reason)
 
     graph = dg.GraphDefinition(name, node_defs=[breaks])
-    job = graph.to_job(tags={APPLICATION_TAG: "B"})
+    job = graph.to_job(tags=tags)
     job.execute_in_process(instance=instance, raise_on_error=False)
 
 
@@ -275,6 +284,32 @@ def test_a_failed_run_of_a_flow_whose_cluster_is_silent_is_not_told(sensor, inst
     fail(instance, "B did not answer")
     sensor.tick()
     assert sensor.output == []
+
+
+def test_a_silent_cluster_hides_no_failed_task_of_a_flow_whose_name_ends_like_its_own(
+    instance, hook, monkeypatch
+):
+    flow = a_flow("west", "B")
+    sensor = Sensor(instance, hook, monkeypatch, flow)
+    sensor.tick()
+    sensor.world.target.silent = True
+    task = next(
+        each for _, one in flow_tasks(a_config(flow)) for each in build_task(flow, one).jobs
+    )
+    assert task.tags[FLOW_TAG] == slug("west->B")
+    fail(instance, "refused", "sync_west_to_B", task.tags)
+    fail(instance, "refused", "sync_north_west_to_B", {FLOW_TAG: slug("north_west->B")})
+    sensor.tick()
+    assert sensor.output == ["sync_north_west_to_B for sync_north_west_to_B failed"]
+
+
+def test_each_flow_of_a_job_has_an_alert_of_its_own_that_names_it(sensor, instance):
+    sensor.world.copy(records=5, end=5)
+    sensor.tick()
+    for flow in ("A->B", "C->B", "D->B"):
+        fail(instance, "it differs", "verify", {PARTITION_TAG: flow})
+    sensor.tick()
+    assert sensor.output == [f"verify for {each}->B failed" for each in "ACD"]
 
 
 def test_failures_are_counted_back_to_the_last_success(instance):

@@ -47,6 +47,23 @@ def test_lines_about_other_flows_of_the_same_driver_are_left_out(isthmus, file, 
     assert isthmus("logs", file, "--flow", "A:B").out == "driver started\nplan written flow=A->B\n"
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "epoch ended flow=northwest->hub records=5",
+        '{"flow": "northwest->hub", "event": "epoch ended"}',
+        "northwest->hub waits for west->hub",
+        "epoch ended flow=west->hub.eu records=5",
+        "epoch ended flow=north.west->hub",
+        "driver started",
+    ],
+)
+def test_a_flow_whose_name_is_within_that_of_another_one_takes_no_line_from_it(tmp_path, line):
+    path = tmp_path / "driver.log"
+    path.write_text(f"{line}\nplan written flow=west->hub\nwest->hub.\n{{'flow': 'west->hub'}}\n")
+    assert Log("hub", path, ("west->hub",), ("northwest->hub",)).last(9) == [line]
+
+
 def test_no_log_here_is_said(isthmus, file, tmp_path):
     done = isthmus("logs", file)
     assert (done.code, done.err.startswith(f"no log in {tmp_path}: ")) == (1, True)
