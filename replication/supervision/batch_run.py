@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from replication.durations import format_duration, format_moment
-from replication.model import PartitionState
+from replication.model import NEEDS_NO_ACTION, PartitionState
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
     from datetime import timedelta
 
     from replication.model import TopicPartition
-    from replication.state import Anchor, BatchRun
+    from replication.state import AbsentTopic, Anchor, BatchRun
 
 _NAMED = 3  # partitions in a sentence
 _GOES_ON = frozenset({PartitionState.WAITING, PartitionState.RUNNING})
@@ -39,13 +39,15 @@ def left_to_copy(
     anchors: Mapping[TopicPartition, Anchor],
     generation: int,
     transformed: Mapping[TopicPartition, str],
+    absent: Mapping[str, AbsentTopic],
 ) -> LeftToCopy:
     """Return what is left until ``ends``, the readable ends of the source.
 
     A unit writes an anchor of each partition when it begins, so what counts is an anchor of this
     driver's ``generation``: one of a former run does not know that a topic was created again or
     truncated meanwhile, or that a halted partition was resolved. ``transformed`` partitions get an
-    anchor only with records; each has the reason why it waits, or none.
+    anchor only with records; each has the reason why it waits, or none. ``absent`` topics are not
+    copied any more: what is missing of one waits for a person, unless somebody deselected it.
     """
     left, halted = [], []
     for where, end in sorted(ends.items()):
@@ -54,7 +56,11 @@ def left_to_copy(
         if reason := transformed.get(where) or _halt(anchor, generation):
             halted.append(f"{where}: {reason}")
         elif end and not (is_known and _is_at(anchor, end)):
-            left.append(where)
+            gone = absent.get(where.topic)
+            if gone is None:
+                left.append(where)
+            elif gone.state not in NEEDS_NO_ACTION:
+                halted.append(f"{where}: {gone.state}, {gone.reason}")
     return LeftToCopy(tuple(left), tuple(halted))
 
 

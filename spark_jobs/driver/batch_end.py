@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from replication.adapters.topics.anchor_reader import CopyState
     from replication.model import TopicPartition
-    from replication.state import Anchor
+    from replication.state import AbsentTopic, Anchor
     from replication.supervision.batch_run import LeftToCopy
     from spark_jobs.driver.flow.flow_driver import FlowDriver
 
@@ -65,6 +65,7 @@ class BatchEnd:
     target: Target
     pool: Executor
     _ends: dict[TopicPartition, int] = field(default_factory=dict)
+    _absent: Mapping[str, AbsentTopic] = field(default_factory=dict)
     _before: Anchors | None = None  # when the run began
     _now: Anchors = field(default_factory=dict)
     _looking: Future[tuple[Anchors, Offsets]] | None = None
@@ -92,6 +93,10 @@ class BatchEnd:
         number = self.driver.plan.number
         if number and number != self._number:
             self._number, self._settled_at = number, time.monotonic() + _SETTLED_S
+        absent = {each.topic: each for each in self.driver.plan.absent}
+        back = self._absent.keys() - absent.keys()  # created again, with an end of its own
+        self._ends = {where: end for where, end in self._ends.items() if where.topic not in back}
+        self._absent = absent
 
     def _unknown(self) -> list[TopicPartition]:
         """Return the planned partitions whose end is not known yet: one may have no leader now."""
@@ -126,7 +131,9 @@ class BatchEnd:
     @property
     def _left(self) -> LeftToCopy:
         generation = self.driver.lease.status.generation
-        return left_to_copy(self._ends, self._now, generation, self.driver.transformed)
+        return left_to_copy(
+            self._ends, self._now, generation, self.driver.transformed, self._absent
+        )
 
     @property
     def _has_reported(self) -> bool:

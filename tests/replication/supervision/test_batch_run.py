@@ -29,12 +29,12 @@ def anchor(source, state="RUNNING", generation=OURS, reason="", records=0):
 
 
 def left(end, found=None, transformed=None):
-    return left_to_copy({HERE: end}, {HERE: found} if found else {}, OURS, transformed or {})
+    return left_to_copy({HERE: end}, {HERE: found} if found else {}, OURS, transformed or {}, {})
 
 
 @pytest.mark.parametrize("source", [10, 11])
 def test_a_partition_is_copied_when_its_anchor_has_reached_the_end(source):
-    assert left(10, anchor(source)) == left_to_copy({}, {}, OURS, {})
+    assert left(10, anchor(source)) == left_to_copy({}, {}, OURS, {}, {})
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_a_transformed_partition_has_no_anchor_of_the_run_without_new_records():
 
 def test_what_is_left_is_named_up_to_three_partitions():
     ends = {TopicPartition("orders", each): 1 for each in range(5)}
-    found = left_to_copy(ends, {}, OURS, {})
+    found = left_to_copy(ends, {}, OURS, {}, {})
     output = "orders-0, orders-1, orders-2, and 2 more not copied to the end; A is paused"
     assert what_is_left(found, ["", "A is paused"]) == output
     assert what_is_left(left(0)) == ""

@@ -9,8 +9,8 @@ import pytest
 
 from replication.adapters.topics.anchor_reader import CopyState
 from replication.errors import ClusterUnavailable
-from replication.model import Desired, PartitionPlan, TopicPartition
-from replication.state import Anchor, FlowStatus
+from replication.model import Desired, PartitionPlan, PartitionState, TopicPartition
+from replication.state import AbsentTopic, Anchor, FlowStatus
 from spark_jobs.driver import batch_end
 from spark_jobs.driver.batch_end import BatchEnd
 
@@ -37,7 +37,9 @@ class Run:
         self.now_s, self.anchors, self.ends = 1000.0, {}, {}
         self.silent, self.written, self.hastened = False, [], 0
         monkeypatch.setattr(batch_end.time, "monotonic", lambda: self.now_s)
-        self.plan = SimpleNamespace(number=0, partitions=(), wrong_cluster="", problem="")
+        self.plan = SimpleNamespace(
+            number=0, partitions=(), absent=(), wrong_cluster="", problem=""
+        )
         self.lease = SimpleNamespace(
             desired=Desired.RUN,
             status=FlowStatus("A->B", generation=GENERATION, started_ms=5),
@@ -190,4 +192,55 @@ def test_a_partition_that_ends_at_an_offset_is_copied_when_it_is_there(run):
     run.copied(HERE, 39)
     assert not run.after(20)
     run.copied(HERE, 40)
+    assert run.after(5)
+
+
+@pytest.mark.parametrize(
+    ("state", "problem"),
+    [
+        (PartitionState.SOURCE_DELETED, "orders-0: SOURCE_DELETED, why"),
+        (PartitionState.SOURCE_DENIED, "orders-0: SOURCE_DENIED, why"),
+        (PartitionState.NOT_SELECTED, ""),  # somebody wanted it so
+    ],
+)
+def test_a_topic_that_goes_meanwhile_is_not_waited_for(run, state, problem):
+    other = TopicPartition("others", 0)
+    run.ends = {HERE: 9, other: 9}
+    run.plans(HERE, other)
+    run.copied(HERE, 5)
+    run.copied(other, 8)
+    assert not run.after(20)
+    run.plans(other)
+    run.plan.absent = (AbsentTopic("A->B", HERE.topic, state, "why"),)
+    assert not run.after(20)
+    run.copied(other, 9)
+    assert run.after(5)
+    run.end.record()
+    assert run.written[0].problem == problem
+
+
+def test_a_topic_that_was_copied_before_it_was_deleted_is_no_problem(run):
+    run.ends = {HERE: 9}
+    run.plans(HERE)
+    run.copied(HERE, 5)
+    assert not run.after(3)
+    run.plans()
+    run.plan.absent = (AbsentTopic("A->B", HERE.topic, PartitionState.SOURCE_DELETED, "why"),)
+    run.copied(HERE, 9)
+    assert run.after(10)
+    run.end.record()
+    assert run.written[0].problem == ""
+
+
+def test_a_topic_that_was_created_again_meanwhile_has_another_end(run):
+    run.ends = {HERE: 9}
+    run.plans(HERE)
+    assert not run.after(3)
+    run.plans()
+    run.plan.absent = (AbsentTopic("A->B", HERE.topic, PartitionState.SOURCE_DELETED, "why"),)
+    assert not run.after(3)
+    run.ends, run.plan.absent = {HERE: 2}, ()
+    run.plans(HERE)
+    assert not run.after(20)
+    run.copied(HERE, 2)
     assert run.after(5)
