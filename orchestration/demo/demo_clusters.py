@@ -21,7 +21,7 @@ from replication.adapters.local_secured.secured_cluster import SecuredCluster, s
 from replication.errors import EnvironmentProblem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from orchestration.demo.scenarios import Scenario
@@ -70,6 +70,15 @@ class Demo:
             if isinstance(cluster, SecuredCluster):
                 command += ["--command-config", str(cluster.admin_file)]
             remember(spawn(command, self.root / f"traffic-{name}.log"), self._traffic(name))
+
+    def running(self) -> Iterator[str]:
+        """Yield what runs: clusters, and producers that write to them."""
+        for name in self.scenario.writers:
+            if recall(self._traffic(name)) is not None:
+                yield f"producers of the demo {self.scenario.name} for {name}"
+        for name in self.scenario.clusters:
+            if (self.root / name).exists() and self.cluster(name).running():
+                yield f"cluster {name} of the demo {self.scenario.name}"
 
     def stop(self) -> None:
         """Stop producers and clusters, whoever started them. Data stays for the next start."""

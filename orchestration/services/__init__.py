@@ -10,6 +10,7 @@
 ``local_ports``: Chooses and checks the local ports of Isthmus' services
 ``local_session``: Starts Dagster and the applications for ``isthmus run``; stops all within ten
     seconds
+``running_here``: What runs from a state directory: Dagster's services and Spark applications
 ``spark_job``: Runs a bounded Spark job in a process of its own: ``python -m JOB REQUEST``
 ``state_directory``: The state directory with Isthmus' local files, and the environment's settings
     for it

@@ -97,6 +97,11 @@ def running_keeper(where: StateDirectory) -> Process | None:
     return recall(_pid_file(where, "keeper"))
 
 
+def running_services(where: StateDirectory) -> list[Process]:
+    """Return the live keeper and services, also those that a killed keeper left."""
+    return [each for name in ("keeper", *NAMES) if (each := recall(_pid_file(where, name)))]
+
+
 def stop_services(where: StateDirectory) -> None:
     """Stop the keeper and all services, also those that a killed keeper left."""
     keeper = running_keeper(where)

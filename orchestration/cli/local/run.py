@@ -13,21 +13,25 @@ from orchestration.cli.flows.status import unwell
 from orchestration.cli.local.live import Show
 from orchestration.cli.screen.console import console
 from orchestration.cli.screen.errors import end
-from orchestration.demo.demo_clusters import demo_of
+from orchestration.demo.demo_clusters import Demo, demo_of
 from orchestration.demo.scenarios import SCENARIOS
 from orchestration.flows.status_view import StatusView
 from orchestration.services.launcher import Launcher
 from orchestration.services.local_ports import HOST
 from orchestration.services.local_session import Ending, LocalSession
-from orchestration.services.state_directory import state_directory
+from orchestration.services.running_here import applications_in, running_here, with_own
+from orchestration.services.state_directory import HOME_VARIABLE, StateDirectory, state_directory
 from replication.adapters.followed_file import FollowedFile
 from replication.adapters.local.java import java
 from replication.adapters.local.pyspark_home import pyspark_home
 from replication.config.announcement import pattern_line
 from replication.config.load import load_config
-from replication.supervision.driver_supervision import Application, applications
+from replication.errors import ReplicationError
+from replication.supervision.driver_supervision import applications
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from rich.console import Console
 
     from replication.config.load import Loaded
@@ -92,13 +96,34 @@ def announce(loaded: Loaded, screen: Console) -> None:
 def down() -> None:
     """Stop everything that `isthmus run` or `isthmus demo` started from this state directory.
 
-    Paused and stopped flows stay so at the next start.
+    Also drivers that a drill or backfill left. Paused and stopped flows stay so at the next
+    start. Exit code 1: something still runs.
     """
-    where = state_directory()
-    for each in SCENARIOS.values():
-        demo_of(where.root, each).stop()
-    names = [each.name for each in (where.root / "apps").glob("*")]
-    LocalSession(Launcher(where, Path()), tuple(Application(n, n, ()) for n in names)).stop()
+    where, problems = state_directory(), []
+    demos = [demo_of(where.root, each) for each in SCENARIOS.values()]
+    before = _running(where, demos)
+    for each in demos:
+        try:
+            each.stop()
+        except ReplicationError as error:
+            problems.append(str(error))
+    for own in with_own(where):
+        LocalSession(Launcher(own, Path()), applications_in(own)).stop()
+    left = _running(where, demos)
+    for name in before:
+        typer.echo(f"{name}: {'still runs' if name in left else 'stopped'}")
+    if left:
+        problems.append(f"still running from state directory {where.root}: {', '.join(left)}")
+    if problems:
+        end(1, "; ".join(problems))
+    if not before:
+        typer.echo(
+            f"nothing runs from state directory {where.root}: set {HOME_VARIABLE} to another"
+        )
+
+
+def _running(where: StateDirectory, demos: Iterable[Demo]) -> list[str]:
+    return [*running_here(where), *(name for each in demos for name in each.running())]
 
 
 def build_session(
