@@ -61,8 +61,8 @@ def history_selection(topics: str, begin: str) -> HistorySelection:
         return HistorySelection(pattern, f"@{int(start(begin))}")
     except ValueError:
         raise ConfigError(
-            f"from {begin!r} is neither earliest, nor a time such as 2026-05-01T08:00:00Z, nor an "
-            "offset such as 1200"
+            f"from {begin!r} is not valid: write earliest, a time such as 2026-05-01T08:00:00Z, or "
+            "an offset such as 1200"
         ) from None
 
 

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 _NUMBERS = ("first", "last", "records", "lines", "before_end", "last_before_end")
 _UNKNOWN = "the stream does not copy it, or --topics leaves it out"
 _BOTH = (
-    "a backfill from the source has copied of it: which records of the files that were is not known"
+    "a backfill from the source has already copied a part of it: continue that one, without "
+    "--from-files"
 )
 
 
@@ -84,7 +85,7 @@ def file_parts(
     return sorted(found, key=lambda part: part.source)
 
 
-def file_lines(parts: Iterable[FilePart]) -> Iterator[str]:
+def file_lines(parts: Iterable[FilePart], flow: str) -> Iterator[str]:
     """Yield what a person reads of the plan: a line a partition, and what to know of it."""
     for each in parts:
         if each.refused:
@@ -92,14 +93,15 @@ def file_lines(parts: Iterable[FilePart]) -> Iterator[str]:
             continue
         where = f"{each.source} -> {each.target_topic}-{each.source.partition}"
         offsets = f"offsets {each.first} to {each.last}"
-        yield f"{where}: {each.before_end:,} records, {offsets}{_more(each)}"
+        yield f"{where}: {each.before_end:,} records, {offsets}{_more(each, flow)}"
 
 
-def _more(part: FilePart) -> str:
+def _more(part: FilePart, flow: str) -> str:
     parts = []
     if part.records > part.before_end:
         parts.append(
-            f"{part.records - part.before_end:,} from offset {part.end} on are the stream's"
+            f"{part.records - part.before_end:,} from offset {part.end} on are left out: the flow "
+            "copies them"
         )
     if part.lines > part.records:
         parts.append(f"{part.lines - part.records:,} are there more than once")
@@ -107,8 +109,8 @@ def _more(part: FilePart) -> str:
         parts.append("all are appended" if part.is_done else f"those before {part.at} are appended")
     if part.gap:
         parts.append(
-            f"offsets {part.gap.start} to {part.gap.end - 1} are in no file: isthmus backfill "
-            f"--from {part.gap.start} copies them if the source has them"
+            f"no file has offsets {part.gap.start} to {part.gap.end - 1}; if the source has them: "
+            f"isthmus backfill FILE --flow {flow.replace('->', ':')} --from {part.gap.start}"
         )
     return "".join(f"; {each}" for each in parts)
 

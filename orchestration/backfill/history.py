@@ -47,11 +47,11 @@ class TopicFacts:
 def objection_to(facts: TopicFacts) -> str:
     """Return why a topic is not backfilled; empty: it is."""
     objections = {
-        "it is compacted: an older value would stand behind a newer one": any(
+        "it is compacted: an older value would follow a newer one": any(
             "compact" in each for each in facts.cleanup_policies
         ),
         "it is transformed": facts.transformed,
-        "it also holds copies of other clusters, which flows here keep apart": facts.kept_apart,
+        "it holds copies of other clusters, which a backfill cannot recognize": facts.kept_apart,
         "provenance.headers would name the backfill's alias": facts.stamped,
     }
     return next((why for why, holds in objections.items() if holds), "")

@@ -78,7 +78,7 @@ def check_verdict(report: FlowReport, check: str) -> tuple[bool, str]:
         look, status = report.look, report.look.seen.status
         rests = resting(look.seen.desired, status.state if status else None)
         rests = rests or (
-            "a batch flow beats only while a run copies" if look.flow.is_batch else ""
+            "a batch flow writes heartbeats only while a run copies" if look.flow.is_batch else ""
         )
         settings, now_ms = look.flow.mm2.heartbeats, look.seen.now_ms
         return beating(settings, look.tasks, now_ms, due_s=look.due_s, rests=rests)

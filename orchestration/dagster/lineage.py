@@ -98,8 +98,8 @@ def _cluster_assets(
             deps=back,
             group_name=CLUSTERS,
             kinds={"kafka"},
-            description=f"Kafka cluster {alias}, with what flows copy back to it that are part of "
-            "a circle.",
+            description=f"Kafka cluster {alias} as the target of flows that are part of a cycle: "
+            "Dagster's graph has none.",
         )
 
 

@@ -123,7 +123,7 @@ def _disks(use: Use, found: Iterable[LogDir]) -> Iterator[DiagnosisFinding]:
         f"broker {least.broker}: {(least.usable_bytes or 0) / 1e9:,.1f} GB of "
         f"{(least.total_bytes or 0) / 1e9:,.1f} GB are free in {least.path}"
     )
-    to_do = "free space, shorten retention or add brokers: a broker without space ends"
+    to_do = "free space, shorten retention or add brokers: a broker stops when its disk is full"
     yield DiagnosisFinding(
         level, use.where, "disk", what, "" if level is FindingLevel.OK else to_do
     )

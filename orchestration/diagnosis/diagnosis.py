@@ -106,7 +106,11 @@ class Diagnosis:
                 facts = probe.facts()
         except ReplicationError as error:
             yield DiagnosisFinding(
-                FindingLevel.ERROR, use.where, "connection", str(error), "see `isthmus status`"
+                FindingLevel.ERROR,
+                use.where,
+                "connection",
+                str(error),
+                "correct its login settings, or start its brokers; then run `isthmus doctor` again",
             )
             return
         config = to_kafka_python(login.properties)
@@ -182,7 +186,8 @@ def _copied(
         topics = copied_topics(plan, source, target)
     except ReplicationError as error:
         what = f"topics and copies could not be compared: {error}"
-        yield DiagnosisFinding(FindingLevel.WARNING, f"flow {flow}", "topics", what, "look again")
+        to_do = f"run `isthmus doctor` again when {source.flow.source} and {plan.target} answer"
+        yield DiagnosisFinding(FindingLevel.WARNING, f"flow {flow}", "topics", what, to_do)
     else:
         yield from judge_topics(flow, topics, now_ms())
 

@@ -21,7 +21,12 @@ def judge_plan(plan: TargetPlan) -> Iterator[DiagnosisFinding]:
     where = f"cluster {plan.target}"
     for problem in plan.problems:
         yield DiagnosisFinding(
-            FindingLevel.ERROR, where, "plan", problem, "see the findings about the clusters"
+            FindingLevel.ERROR,
+            where,
+            "plan",
+            problem,
+            "correct what is found about this cluster "
+            "and the sources of its flows, then run `isthmus doctor` again",
         )
     for warning in plan.warnings:
         yield DiagnosisFinding(
@@ -36,7 +41,8 @@ def judge_plan(plan: TargetPlan) -> Iterator[DiagnosisFinding]:
         yield DiagnosisFinding(FindingLevel.ERROR, where, "topics", what, "see `isthmus plan FILE`")
     kept = [each for each in plan.actions if isinstance(each, Keep)]
     if kept:
-        what = f"{len(kept)} difference(s) stay: {some(f'{e.topic}: {e.reason}' for e in kept)}"
+        listed = some(f"{e.topic}: {e.reason}" for e in kept)
+        what = f"{len(kept)} difference(s) that Isthmus does not change: {listed}"
         yield DiagnosisFinding(FindingLevel.NOTE, where, "plan", what)
     yield from _flows(plan)
     count = sum(map(is_change, plan.actions))

@@ -128,7 +128,8 @@ class DrillSteps:
                 if time.monotonic() > deadline:
                     raise ClusterRejected(
                         f"{self.names.flow} did not store the offsets of {self.names.group} in "
-                        f"{self.options.timeout_s:g} s"
+                        f"{self.options.timeout_s:g} s: see driver.log below "
+                        f"{self.drivers.state_directory.root}"
                     )
                 time.sleep(_POLL_S)
 

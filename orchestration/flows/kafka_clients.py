@@ -99,7 +99,8 @@ class FollowingStore:
         topic_and_kind = topic, kind
         if not self._lock.acquire(timeout=BUSY_S):
             raise ClusterUnavailable(
-                f"reading {topic}: an earlier read of this topic has not finished"
+                f"reading {topic}: an earlier read of it has not finished in {BUSY_S:g} s; its "
+                "cluster does not answer, or slowly"
             )
         try:
             tail = self._tail(topic_and_kind)

@@ -38,4 +38,4 @@ def _line(flow: Flow, fingerprint: str, clients: Clients) -> str:
         return ""
     why = f": {status.config_problem}" if status.config_problem else "; it follows within seconds"
     at = format_moment(status.config_read_ms)
-    return f"{flow.name}: its driver runs by the file as read at {at} UTC, not by this one{why}"
+    return f"{flow.name}: its driver uses the file as read at {at} UTC, not the present one{why}"

@@ -39,9 +39,10 @@ class Answers:
         """Raise ClusterUnavailable, with a line for each cluster that did not answer."""
         lines = [self.line(name) for name in self.silent]
         if len(lines) > 1:
-            raise ClusterUnavailable("\n  ".join([f"{len(lines)} clusters do not answer:", *lines]))
+            title = f"{len(lines)} clusters do not answer (see isthmus doctor FILE):"
+            raise ClusterUnavailable("\n  ".join([title, *lines]))
         for line in lines:
-            raise ClusterUnavailable(line)
+            raise ClusterUnavailable(f"{line}; see isthmus doctor FILE")
 
     def line(self, name: str) -> str:
         """Return why a cluster does not answer, in a line."""

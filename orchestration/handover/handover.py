@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 _SILENT_MS = 15_000  # a driver writes its status once a second
 _HALTED = (FlowState.STOPPED, FlowState.PAUSED)
+UNPROVEN_HELP = "--search reads more records, --trust-stored takes MirrorMaker 2's stored offset"
 _OFFSETS_PARTITIONS = 25  # as Connect creates that topic
 
 
@@ -105,8 +106,8 @@ def require_silence(
         )
     if after.beat_ms is not None and after.beat_ms < watch_s * 1000:
         raise ClusterRejected(
-            f"{flow.name}: a replicator runs: topic heartbeats on {flow.target} got a heartbeat "
-            f"{after.beat_ms / 1000:.1f} s ago; stop it"
+            f"{flow.name}: MirrorMaker 2 or Isthmus still writes heartbeats of this flow to topic "
+            f"heartbeats on {flow.target}, the last {after.beat_ms / 1000:.1f} s ago: stop it"
         )
     _require_no_writes(flow, before, after)
     members = (
@@ -141,7 +142,8 @@ def take_over(
     """
     if unproven := found.unproven(trust=trust):
         raise ClusterRejected(
-            f"{found.flow.name}: {unproven[0].ends.source}: {unproven[0].why}; nothing was changed"
+            f"{found.flow.name}: {unproven[0].ends.source}: {unproven[0].why}; nothing was "
+            f"changed. {UNPROVEN_HELP}"
         )
     steps = (_trusted(each) for each in found.steps)
     taken = [each for each in steps if isinstance(each, TakeOver)]
@@ -186,8 +188,8 @@ def plan_return(
     """
     if flow.naming.kind == "rename":
         raise ConfigError(
-            f"{flow.name}: MirrorMaker 2 cannot name topics as topics.rename.* does: the flow "
-            "cannot be handed back"
+            f"{flow.name}: MirrorMaker 2 cannot name topics as topics.rename.* does, so the flow "
+            "cannot be handed back: let MirrorMaker 2 copy to topics of its own names"
         )
     snapshot = Mm2Snapshot(flow, config)
     if number := snapshot.workers():

@@ -42,5 +42,7 @@ def run_job(
                 raise
         if process.returncode:
             errors.seek(0)
-            why = errors.read().strip().splitlines() or ["the Spark job ended without a word"]
+            why = errors.read().strip().splitlines() or [
+                f"the Spark job ended with exit code {process.returncode} and no error message"
+            ]
             raise ReplicationError(f"{failed}: {why[-1]}" if failed else why[-1])

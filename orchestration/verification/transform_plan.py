@@ -26,15 +26,18 @@ if TYPE_CHECKING:
 
 _EVERYTHING = Selected()
 _UNKNOWN = (
-    "since when its transform works as it does now is not known: its flow notes that when it "
-    "transforms the next records"
+    "where its present transform began is not stored yet: the flow stores it with the next records "
+    "that it transforms; verify again after these"
 )
-_COMPACTED = "{} is compacted: which of the transform's results should be left is not known"
+_COMPACTED = "{} is compacted: a transform with a compacted topic cannot be verified"
 _BEGAN_ANEW = (
     "compared from where its transform began to work as it does now, which was after the last "
     "good verification"
 )
-_RECREATED = "{} was created again: its flow notes that when it transforms the next records"
+_RECREATED = (
+    "{} was created again: the flow stores where its transform began with the next records that it "
+    "transforms; verify again after these"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,9 +41,9 @@ def set_key(
 ) -> None:
     """Set one key of FILE, or remove it; comments and other lines stay as they are.
 
-    What `isthmus check` refuses is refused; an URL of alerts that is of no use keeps no other key
-    from being set. Drivers and Dagster that run by FILE follow within seconds; a driver starts
-    again by itself where it has to. Exit code 0: the file has the key now; 2: it was refused,
+    A change that `isthmus check` rejects is rejected; a wrong URL of alerts prevents no change of
+    another key. Running drivers and Dagster apply a change within seconds; a driver restarts
+    automatically where it must. Exit code 0: the file has the key now; 2: the change was rejected,
     and the file is as it was.
     """
     if (value is None) is not remove:
@@ -58,7 +58,11 @@ def set_key(
         replace_content(file, before, after)
     except OSError as error:
         raise EnvironmentProblem(f"writing {file}: {error.strerror}") from None
-    end(0, f"{file} is written; what runs by it follows within seconds", is_output=True)
+    end(
+        0,
+        f"{file} was changed; running drivers and Dagster apply it within seconds",
+        is_output=True,
+    )
 
 
 def _content(file: Path) -> bytes:
@@ -96,7 +100,9 @@ def _edited(content: bytes, key: str, value: str | None) -> bytes:
         encoded = mark + edited.encode()
     written = {each.key: each.value for each in parse_properties(decode(encoded))}
     if written.get(key) != value:
-        raise ConfigError(f"{key}: this value has no form in a file of this encoding")
+        raise ConfigError(
+            f"{key}: the file's encoding cannot represent this value: save it as UTF-8"
+        )
     return encoded
 
 

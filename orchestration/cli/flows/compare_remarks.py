@@ -81,7 +81,10 @@ def _say_more(rows: Group) -> str:
 
 
 def _say_halted(rows: Group) -> str:
-    return f"copying has halted, so what is in flight does not arrive: {rows[0].result.halted}"
+    return (
+        f"the partition is halted, so records in flight are not copied: {rows[0].result.halted}; "
+        "see isthmus resolve FILE"
+    )
 
 
 def _say_others(rows: Group, count: str) -> str:

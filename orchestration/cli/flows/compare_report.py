@@ -93,7 +93,7 @@ def lines(report: ComparisonReport) -> Iterator[str]:
     for name, topic in report.transformed:
         yield f"{name}: {topic} is transformed, so its copy is not compared"
     for flow, each in report.uncopied:
-        copied = "nothing is known of its copy" if each.copied is None else f"copied: {each.copied}"
+        copied = "no copied offset is known" if each.copied is None else f"copied: {each.copied}"
         yield f"{flow} {each.partition}: not copied up to {each.end} in time ({copied})"
     yield from map(str, remarks(report.rows))
     yield from _examples(report.rows)
@@ -115,7 +115,7 @@ def sentence(report: ComparisonReport) -> str:
     if report.uncopied:
         more.append(f"{_some(len(report.uncopied), 'partition')} not copied in time")
     if report.not_found:
-        more.append(f"nothing found of {', '.join(each.flow for each in report.not_found)}")
+        more.append(f"no topic found for {', '.join(each.flow for each in report.not_found)}")
     whole = f"{report.verdict}: {sums['records']:,} records, {', '.join(counted)}"
     return f"{whole}; {', '.join(more)}" if more else whole
 

@@ -25,8 +25,8 @@ def flow_name(written: str) -> str:
     """
     if written.endswith("-"):
         raise typer.BadParameter(
-            f"{written!r} is no flow. In an unquoted {written}>B the shell takes >B for a file, "
-            f"and has created it: write {written[:-1]}:B, or '{written}>B' in quotes"
+            f"{written!r} is not a flow: of an unquoted {written}>B the shell takes >B for a file, "
+            f"and has created it; write {written[:-1]}:B, or '{written}>B' in quotes"
         )
     return "->".join(_BETWEEN.split(written.strip(), 1))
 
@@ -41,19 +41,19 @@ Named = Annotated[
     typer.Option(
         "--flow",
         "-f",
-        help="A flow: A:B or 'A->B'; may be repeated. Default: all flows.",
+        help="Flow, as A:B or 'A->B'; repeatable. Default: all flows.",
         callback=_flow_names,
     ),
 ]
 One = Annotated[
-    str, typer.Option("--flow", "-f", help="The flow: A:B or 'A->B'.", callback=flow_name)
+    str, typer.Option("--flow", "-f", help="Flow, as A:B or 'A->B'.", callback=flow_name)
 ]
 Chosen = Annotated[
     list[str] | None,
     typer.Option(
         "--flow",
         "-f",
-        help="A flow: A:B or 'A->B'; may be repeated. A file's only flow needs no name.",
+        help="Flow, as A:B or 'A->B'; repeatable. Default: the file's only flow.",
         callback=_flow_names,
     ),
 ]
@@ -62,8 +62,8 @@ Changed = Annotated[
     typer.Option(
         "--flow",
         "-f",
-        help="A flow: A:B or 'A->B'; may be repeated. Default: all flows for what is only shown; "
-        "for a change the file's only flow.",
+        help="Flow, as A:B or 'A->B'; repeatable. Default: all flows, or for a change the file's "
+        "only flow.",
         callback=_flow_names,
     ),
 ]

@@ -104,8 +104,10 @@ def resolve(  # noqa: PLR0913 - the options of the command
     if halted:
         console().print(_halted_table(halted))
     if halted and choice is not None:
-        names = ", ".join(f"{_where(each)} ({each.state})" for each in halted)
-        end(1, f"{choice} is no choice of {names}: see the table")
+        names = ", ".join(
+            f"{_where(each)} ({each.state}: {' or '.join(CHOICES[each.state])})" for each in halted
+        )
+        end(1, f"{choice} is not possible for {names}")
 
 
 def losses(

@@ -170,5 +170,6 @@ def _moment(option: str, text: str | None) -> int | None:
         return int(start(text))
     except ValueError:
         raise ConfigError(
-            f"{option} {text!r} is no moment: write 2026-05-01T08:00:00Z, or ms since 1970"
+            f"{option} {text!r} is not a time: write 2026-05-01T08:00:00Z, or milliseconds since "
+            "1970"
         ) from None

@@ -118,7 +118,7 @@ def _append_files(
     def planned(parts: Sequence[FilePart]) -> None:
         plan.extend(parts)
         if output.is_text:
-            for line in (*file_lines(parts), file_sentence(parts)):
+            for line in (*file_lines(parts, work.backfill.flow.name), file_sentence(parts)):
                 screen.print(line, markup=False, soft_wrap=True)
 
     with run_bar(work.backfill.flow.name) as show:

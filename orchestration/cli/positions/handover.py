@@ -12,6 +12,7 @@ from orchestration.cli.screen.errors import end
 from orchestration.flows.kafka_clients import KafkaClusters, read_config
 from orchestration.flows.reachability import answering_flows
 from orchestration.handover.handover import (
+    UNPROVEN_HELP,
     examine_flow,
     hand_back,
     plan_return,
@@ -23,6 +24,7 @@ from replication.planning.explain import counted
 
 if TYPE_CHECKING:
     from orchestration.handover.handover import TakeoverFinding
+    from replication.mm2.takeover import Unproven
 
 Yes = Annotated[
     bool, typer.Option("--yes", "-y", help="Carry out the plan; without --yes it is only shown.")
@@ -48,7 +50,8 @@ def takeover(  # noqa: PLR0913 - the options of the command
     Shows the plan; --yes carries it out. MirrorMaker 2 must be stopped, and so must the flow. Exit
     code 1: the offset of a partition could not be verified.
     """
-    config, clusters, unproven = read_config(from_mm2), KafkaClusters(), 0
+    config, clusters = read_config(from_mm2), KafkaClusters()
+    unproven: list[Unproven] = []
     for each in answering_flows(config, flows_for(config, flow, all_=all_, changes=yes)):
         anchors = stopped_anchors(each, clusters)
         found = examine_flow(each, config, watch_seconds, search)
@@ -57,11 +60,13 @@ def takeover(  # noqa: PLR0913 - the options of the command
             count = take_over(found, anchors, clusters, trust=trust_stored)
             typer.echo(f"{each.name}: {count} partitions taken over; start the flow: isthmus run "
                        "(if it was stopped: isthmus resume)")  # fmt: skip
-        unproven += len(found.unproven(trust=trust_stored))
+        unproven += found.unproven(trust=trust_stored)
     if not yes:
         typer.echo("nothing was changed: run it again with --yes")
     if not yes and unproven:
-        end(1, f"the offsets of {counted(unproven, 'partition')} could not be verified: see above")
+        count, first = counted(len(unproven), "partition"), unproven[0]
+        why = f"{first.ends.source}: {first.why}"
+        end(1, f"the offsets of {count} could not be verified, first {why}. {UNPROVEN_HELP}")
 
 
 def handback(

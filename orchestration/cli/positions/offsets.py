@@ -22,7 +22,11 @@ if TYPE_CHECKING:
     from replication.settings.flow_settings import Flow
     from replication.state import Anchor
 
-app = typer.Typer(no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]})
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,  # `isthmus completion` does
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 
 
 @app.callback()
@@ -57,7 +61,9 @@ def translate(  # noqa: PLR0913 - one parameter an option
         source = _source(found, reader.look(), named, reverse=reverse)
         answers = reader.translate({source: [offset]}, back=reverse)
         if source not in answers:
-            raise ClusterUnavailable(str(reader.errors.get(source, f"{source}: no answer")))
+            raise ClusterUnavailable(
+                str(reader.errors.get(source, f"translating an offset of {source}: no answer"))
+            )
         answer = answers[source][offset]
         anchor = reader.known.anchors[source]
     finally:
@@ -81,7 +87,10 @@ def translate(  # noqa: PLR0913 - one parameter an option
 def _late(offset: int, anchor: Anchor, reverse: bool) -> str:  # noqa: FBT001 - the option
     """Return why an offset has no translation yet, the predicate of a sentence about it."""
     if reverse:
-        return "is behind the first record of an open transaction"
+        return (
+            "is after the first record of an open transaction on the target: try again when the "
+            "transaction has ended"
+        )
     if anchor.source is None or offset >= anchor.source:
         return f"is not copied yet: the flow has copied offsets below {anchor.source}"
     return (

@@ -97,7 +97,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "offsets diff": ("isthmus offsets diff mm2.properties --flow east:west",),
     "offsets sync": ("isthmus offsets sync mm2.properties --flow east:west",),
     "offsets set": ("isthmus offsets set mm2.properties --flow east:west --group billing --yes",),
-    "offsets export": ("isthmus offsets export mm2.properties > groups.csv",),
+    "offsets export": ("isthmus offsets export mm2.properties -o csv > groups.csv",),
     "offsets import": (
         "isthmus offsets import mm2.properties groups.csv --flow east:west",
         "isthmus offsets import mm2.properties groups.csv --flow east:west --yes",

@@ -68,7 +68,9 @@ def decide(pending: Pending, before: str | None) -> DriftVerdict | None:
     count = f"{len(pending.changes)} changes"
     if pending.text == before:
         return DriftVerdict(
-            passed=False, reason=f"{count} that a run did not make: {pending.text}", runs=True
+            passed=False,
+            reason=f"{count} pending after a run, see its log: {pending.text}",
+            runs=True,
         )
     return DriftVerdict(passed=True, reason=f"a run makes {count}: {pending.text}", runs=True)
 

@@ -33,7 +33,7 @@ def await_yes(context: dg.OpExecutionContext, flow: str, poll_s: float = _POLL_S
             beat_at = time.monotonic()
             context.instance.add_run_tags(context.run_id, {BEAT: f"{time.time():.0f}"})
         time.sleep(poll_s)
-    context.log.info("%s said yes", by)
+    context.log.info("approved by %s", by)
 
 
 def _tags(instance: dg.DagsterInstance, run_id: str) -> dict[str, str]:
@@ -41,7 +41,7 @@ def _tags(instance: dg.DagsterInstance, run_id: str) -> dict[str, str]:
     return dict(run.tags) if run is not None else {}
 
 
-@dg.op(description="Say yes to a run of this flow that waits for it.", out=dg.Out(dg.Nothing))
+@dg.op(description="Approve the run of this flow that waits for approval.", out=dg.Out(dg.Nothing))
 def let_go_on(context: dg.OpExecutionContext, isthmus: IsthmusResource) -> None:
     """Let the waiting run of the flow go on. Raises Failure if none waits, or several do."""
     with chosen(context, isthmus) as run:
@@ -57,9 +57,11 @@ def let_go_on(context: dg.OpExecutionContext, isthmus: IsthmusResource) -> None:
     if len(waiting) != 1:
         names = ", ".join(f"{e.tags[WAITS]} ({e.run_id})" for e in waiting) or "none"
         raise dg.Failure(
-            f"{name}: one run has to wait for a yes, waiting are: {names}", allow_retries=False
+            f"{name}: one run must wait for approval; waiting: {names}. Terminate those that you "
+            "do not want",
+            allow_retries=False,
         )
     (found,) = waiting
     context.instance.add_run_tags(found.run_id, {YES: user_name()})
-    context.log.info("%s may go on: run %s", found.tags[WAITS], found.run_id)
-    context.add_output_metadata({"changed": f"said yes to {found.tags[WAITS]}"})
+    context.log.info("%s is approved: run %s", found.tags[WAITS], found.run_id)
+    context.add_output_metadata({"changed": f"approved {found.tags[WAITS]}"})

@@ -101,7 +101,7 @@ def _append_files(
 
     def planned(parts: Sequence[FilePart]) -> None:
         lines.append(file_sentence(parts))
-        for line in (*file_lines(parts), *lines):
+        for line in (*file_lines(parts, files.backfill.flow.name), *lines):
             context.log.info(line)
 
     dry_run = action is BackfillAction.PLAN

@@ -60,7 +60,7 @@ class RunProgressLog:
         now_s = time.monotonic()
         if now.state != self._state or now_s - self._logged_s > _LOG_EVERY_S:
             self._state, self._logged_s = now.state, now_s
-            left = f"{now.left:,} left" if now.left else "nothing left of what is known"
+            left = f"{now.left:,} left" if now.left else "nothing known left to copy"
             self._context.log.info("%s: %s records copied, %s", now.state, f"{now.records:,}", left)
 
 

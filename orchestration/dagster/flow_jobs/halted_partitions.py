@@ -34,8 +34,8 @@ class WhichPartitions(dg.Config):
         default=Continuation.LIST,
         description=(
             "LIST: show the halted partitions and their choices, and change nothing. CONTINUE, "
-            "RESEED (copy again from the source's start), SKIP, KEEP: set how those continue that "
-            "have this choice."
+            "RESEED (copy again from the source's start), SKIP, KEEP: apply this choice to the "
+            "halted partitions that offer it."
         ),
     )
     topic: str = Field(default="", description="Source topic. Empty: all topics.")
@@ -56,7 +56,7 @@ def resolve(
         choice = str(config.choice.value)
         decisions, unresolved = answers(halted, choice, signature(), now_ms())
         isthmus.clusters().store(run.flow).write(status_topic(run.flow.source), *decisions)
-        rows = [_row(e, f"no choice: {choice}" if e in unresolved else choice) for e in halted]
+        rows = [_row(e, f"not possible: {choice}" if e in unresolved else choice) for e in halted]
         text = f"{len(decisions)} of {len(halted)} halted partitions: {choice}"
         report_change(context, run.flow, text, rows)
 

@@ -51,7 +51,7 @@ def flow_jobs(flows: Sequence[str], batches: Sequence[str] = ()) -> dict[str, dg
         "resync_flow": (run_tasks, "Sync configs, ACLs and group offsets of a flow now."),
         "plan_flow": (show_changes, "Show what the plan would change on a flow's target."),
         "apply_plan": (make_changes, "Make the changes that the plan of a flow shows."),
-        "say_yes": (let_go_on, "Approve a run of this flow that waits for it."),
+        "say_yes": (let_go_on, "Approve the run of this flow that waits for approval."),
         "resolve_partitions": (resolve, "List halted partitions, or set how they continue."),
     }
     moves = {

@@ -31,7 +31,7 @@ class Work:
 
     source: TopicPartition
     target: TopicPartition
-    source_end: int  # 0 where exists is no such partition
+    source_end: int  # 0 where there is no such partition
     target_end: int
     records: int  # on the source, roughly: control records and compacted ones count too
     on_source: bool = True  # whether the partition exists there

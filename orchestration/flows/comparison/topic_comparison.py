@@ -184,7 +184,10 @@ class TopicComparer:
     def _partitions(self, pair: TopicPair) -> tuple[int, int]:
         source = self._source.partitions(pair.source)
         if source is None:
-            raise ConfigError(f"comparing {pair.source}: the source cluster has no such topic")
+            raise ConfigError(
+                f"comparing {pair.source}: the source cluster has no such topic; see isthmus plan "
+                "FILE"
+            )
         target = self._reader(1, self._options.target_isolation)
         return source, target.partitions(pair.target) or 0
 

@@ -454,7 +454,7 @@ def test_a_halted_partition_is_a_difference_while_records_wait_for_it(flow, tmp_
     flow.write(20, seed=2, only=0)
     reported = flow.compare(tmp_path, status=1)
     assert (
-        "copying has halted, so what is in flight does not arrive: REFUSED: too large"
+        "the partition is halted, so records in flight are not copied: REFUSED: too large"
         in (reported["texts"])
     )
     began = time.monotonic()

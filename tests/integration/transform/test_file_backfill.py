@@ -120,7 +120,7 @@ def appended(flow, folder, path, spark, monkeypatch, *, dry_run=False):
         config.flows[0], config, StateDirectory(folder / "home"), Budget(1, 1 << 29)
     )
     found = FileBackfill(backfill, str(path)).run(
-        re.compile(".*"), lambda parts: output.extend(file_lines(parts)), lambda _: None,
+        re.compile(".*"), lambda parts: output.extend(file_lines(parts, "A->B")), lambda _: None,
         dry_run=dry_run,
     )  # fmt: skip
     return output, found
@@ -135,7 +135,8 @@ def test_history_stands_once_and_in_order_behind_the_stream(flow, tmp_path, spar
     lines, found = appended(flow, tmp_path, *say, dry_run=True)
     assert found is None
     assert f"{topic(flow)}-0 -> {topic(flow)}-0: 300 records, offsets 0 to 399" in lines[0]
-    assert "100 from offset 300 on are the stream's; 100 are there more than once" in lines[0]
+    left_out = "100 from offset 300 on are left out: the flow copies them"
+    assert f"{left_out}; 100 are there more than once" in lines[0]
     assert kafka_records.consume_all(flow.to, topic(flow)) == before
 
     _, found = appended(flow, tmp_path, *say)
@@ -171,7 +172,7 @@ def test_lines_of_json_are_appended_too_and_what_no_file_has_is_named(
     (tmp_path / "json" / "part.txt").write_text("\n".join(lines) + "\n")
     output, found = appended(flow, tmp_path, tmp_path / "json", spark, monkeypatch)
     assert found.records == 200
-    assert "offsets 200 to 299 are in no file: isthmus backfill --from 200" in output[0]
+    assert "no file has offsets 200 to 299; if the source has them: isthmus backfill" in output[0]
     copy = kafka_records.consume_all(flow.to, topic(flow), "read_committed")
     ours = [each.content for each in records if each.partition == 0]
     assert [each.content for each in copy if each.partition == 0] == [*ours[BEGUN:], *ours[:200]]

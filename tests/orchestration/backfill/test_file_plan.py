@@ -36,7 +36,7 @@ def counted(partition=0, **more):
 
 def output(*found, done=None):
     parts = file_parts(found, KNOWN, done or {})
-    return [*file_lines(parts)], file_sentence(parts)
+    return [*file_lines(parts, "A->B")], file_sentence(parts)
 
 
 def test_all_before_the_streams_first_record_is_appended():
@@ -47,7 +47,9 @@ def test_all_before_the_streams_first_record_is_appended():
 
 def test_what_is_the_streams_is_left_out_and_what_is_there_twice_is_appended_once():
     lines, _ = output(counted(last=149, records=150, lines=170))
-    reported = "50 from offset 100 on are the stream's; 20 are there more than once"
+    reported = (
+        "50 from offset 100 on are left out: the flow copies them; 20 are there more than once"
+    )
     assert lines == [f"t-0 -> A.t-0: 100 records, offsets 0 to 149; {reported}"]
 
 
@@ -58,9 +60,9 @@ def test_offsets_between_the_files_and_the_stream_are_named(last_before, before,
     first = 90 if last_before is None else 0
     found = counted(first=first, before_end=before, last_before_end=last_before)
     lines, _ = output(found)
-    assert ("are in no file" in lines[0]) is bool(gap)
+    assert ("no file has offsets" in lines[0]) is bool(gap)
     assert gap in lines[0]
-    assert not gap or f"--from {gap.split()[0]} copies them" in lines[0]
+    assert not gap or lines[0].endswith(f"backfill FILE --flow A:B --from {gap.split()[0]}")
 
 
 def test_a_run_goes_on_behind_what_an_earlier_one_appended():
@@ -84,4 +86,4 @@ def test_a_partition_that_was_backfilled_from_the_source_is_refused():
     history = [PartitionHistory(T0, "A.t", 0, 100, at=50), PartitionHistory(T1, "A.t", 0, 70)]
     found = may_append(history, {T0})
     assert found[T1] == ("A.t", 70, "")
-    assert "a backfill from the source has copied of it" in found[T0][2]
+    assert "a backfill from the source has already copied a part of it" in found[T0][2]

@@ -73,8 +73,8 @@ def test_a_plan_names_ranges_and_what_is_left_out():
 @pytest.mark.parametrize(
     ("facts", "why"),
     [
-        (TopicFacts(("delete", "delete,compact")), "an older value would stand behind a newer one"),
-        (TopicFacts(("compact", "delete")), "an older value would stand behind a newer one"),
+        (TopicFacts(("delete", "delete,compact")), "an older value would follow a newer one"),
+        (TopicFacts(("compact", "delete")), "an older value would follow a newer one"),
         (TopicFacts(("delete", ""), transformed=True), "it is transformed"),
         (TopicFacts(("delete", "delete"), kept_apart=True), "copies of other clusters"),
         (TopicFacts(("delete", "delete"), stamped=True), "provenance.headers"),

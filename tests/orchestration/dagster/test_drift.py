@@ -96,7 +96,9 @@ def test_changes_that_a_run_did_not_make_turn_the_check_red(isthmus, instance):
     assert len(tick(isthmus, instance)) == 1, "it is tried again"
     passed, reason = checked(instance)
     assert not passed
-    assert reason.startswith("1 changes that a run did not make: alter A.orders: retention.ms")
+    assert reason.startswith(
+        "1 changes pending after a run, see its log: alter A.orders: retention.ms"
+    )
     materialize(isthmus)
     tick(isthmus, instance)
     assert checked(instance)[0]

@@ -45,7 +45,7 @@ def world():
         pytest.param(
             Mm2Activity(0, 900, AT_50),
             Mm2Activity(0, 400, AT_50),
-            "got a heartbeat 0.4 s ago",
+            "to topic heartbeats on B, the last 0.4 s ago",
             id="beats",
         ),
         pytest.param(

@@ -46,7 +46,7 @@ def test_a_job_gets_its_request_in_a_file_that_others_cannot_read(job):
 
 @pytest.mark.parametrize(
     ("text", "reason"),
-    [(FAILS, "A is silent"), (SILENT, "the Spark job ended without a word")],
+    [(FAILS, "A is silent"), (SILENT, "the Spark job ended with exit code 3 and no error message")],
 )
 def test_why_a_job_failed_is_the_last_line_of_its_errors(job, text, reason):
     with pytest.raises(ReplicationError) as failed:

@@ -87,7 +87,7 @@ def test_the_copy_of_a_topic_that_the_source_deleted_is_left_out_and_routed_topi
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"start": None}, "since when its transform works as it does now is not known"),
+        ({"start": None}, "where its present transform began is not stored yet"),
         ({"source_ids": {"t": "other"}}, "t was created again"),
         ({"target_ids": {"A.t": "other"}}, "A.t was created again"),
         ({"pairs": [TopicPair("t", "A.t", Compacted(source=False))]}, "A.t is compacted"),

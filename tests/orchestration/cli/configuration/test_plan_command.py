@@ -90,7 +90,7 @@ def test_plan_and_apply_say_when_a_driver_runs_by_other_settings(clusters, run, 
     records = MemoryRecords()
     records.write("isthmus-status.A.internal", FlowStatus("A->B", **known))
     monkeypatch.setattr(plans, "KafkaClients", lambda _: MemoryClients(clusters, records))
-    line = "A->B: its driver runs by the file as read at 1970-01-01 00:00:01 UTC, not by this one"
+    line = "A->B: its driver uses the file as read at 1970-01-01 00:00:01 UTC, not the present one"
     assert f"{line}; it follows within seconds" in run("plan").stdout
     assert line in run("apply").stdout
     assert json.loads(run("plan", "-o", "json").stdout)["older_settings"] == [

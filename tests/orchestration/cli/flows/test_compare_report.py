@@ -56,7 +56,8 @@ def row(number: int = 0, topic: str = "t", equal: int = 0, **more: object) -> Co
         ({"on_source": False}, "more partitions",
          "only B has them; it has more partitions, 0 records in them"),
         ({"in_flight": 1, "copied": CopyPosition(5, halted="REFUSED: too large")}, "halted",
-         "copying has halted, so what is in flight does not arrive: REFUSED: too large"),
+         ("the partition is halted, so records in flight are not copied: REFUSED: too large; "
+          "see isthmus resolve FILE")),
         ({"copied": CopyPosition(remark="the flow has no anchor of it")}, "position",
          "the flow has no anchor of it"),
         ({"in_flight": 1_200}, "in flight",
@@ -142,7 +143,7 @@ def test_the_last_line_is_the_whole_result():
     assert as_json(report)["gone"] == [{"flow": "A->B", "cluster": "A", "topic": "u"}]
     named = NotFound("B->A", "B has no topic", named=True)
     assert sentence(ComparisonReport([row(equal=5)], [named])) == (
-        f"incomplete: 5 records, {CLEAN}; nothing found of B->A"
+        f"incomplete: 5 records, {CLEAN}; no topic found for B->A"
     )
 
 

@@ -22,8 +22,8 @@ def test_what_a_shell_leaves_of_an_unquoted_arrow_is_explained():
     with pytest.raises(typer.BadParameter) as refused:
         flow_name("east-")
     assert str(refused.value) == (
-        "'east-' is no flow. In an unquoted east->B the shell takes >B for a file, and has created "
-        "it: write east:B, or 'east->B' in quotes"
+        "'east-' is not a flow: of an unquoted east->B the shell takes >B for a file, and has "
+        "created it; write east:B, or 'east->B' in quotes"
     )
 
 

@@ -86,7 +86,8 @@ def test_partitions_that_a_choice_does_not_fit_are_named_and_the_others_decided(
     ended, decided = resolve("skip", "--all")
     assert (ended.code, decided) == (1, {("orders", 1)})
     assert ended.lines[-1] == (
-        "skip is no choice of stock-0 (SOURCE_TRUNCATED), users-0 (TARGET_RESET): see the table"
+        "skip is not possible for stock-0 (SOURCE_TRUNCATED: continue), "
+        "users-0 (TARGET_RESET: continue or reseed)"
     )
 
 

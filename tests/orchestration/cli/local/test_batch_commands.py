@@ -29,7 +29,7 @@ def test_a_flow_that_does_not_exist_is_named(file):
 @pytest.mark.parametrize(
     ("option", "value", "message"),
     [
-        ("--from", "yesterday", "from 'yesterday' is neither earliest, nor a time"),
+        ("--from", "yesterday", "from 'yesterday' is not valid: write earliest, a time"),
         ("--topics", "orders(", "topics 'orders(' is not a regular expression"),
     ],
 )

@@ -43,7 +43,7 @@ def test_an_import_without_offsets_is_not_said_to_be_done(capsys, desired, outpu
     [
         (100, False, "is not copied yet: the flow has copied offsets below 100"),
         (99, False, "the source has lost the record that was copied there, or a transaction"),
-        (99, True, "is behind the first record of an open transaction"),
+        (99, True, "is after the first record of an open transaction on the target"),
     ],
 )
 def test_an_offset_below_the_copied_ones_is_not_said_to_be_behind_them(offset, reverse, why):

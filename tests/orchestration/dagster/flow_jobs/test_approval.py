@@ -78,4 +78,6 @@ def test_a_yes_that_nobody_waits_for_is_refused(instance):
     answer = say_yes(instance)
     (failed,) = [each for each in answer.all_events if each.is_step_failure]
     description = failed.step_failure_data.user_failure_data.description
-    assert description == "A->B: one run has to wait for a yes, waiting are: none"
+    assert description == (
+        "A->B: one run must wait for approval; waiting: none. Terminate those that you do not want"
+    )
