@@ -44,9 +44,11 @@ VERBS = {
         "local.batch", "batch", "Copy what the sources of batch flows have now, and end."
     ),
     "backfill": Verb(
-        "local.backfill", "backfill", "Copy what stands before the first record of a stream's copy."
+        "local.backfill",
+        "backfill",
+        "Copy source records from before a flow's first copied record.",
     ),
-    "init": Verb("configuration.init", "init", "Write a first file for two clusters."),
+    "init": Verb("configuration.init", "init", "Write a properties file for two clusters."),
     "check": Verb(
         "configuration.check",
         "check",
@@ -55,7 +57,7 @@ VERBS = {
     "doctor": Verb(
         "configuration.doctor",
         "doctor",
-        "Connect to the clusters; say what would keep the flows from running.",
+        "Check machine and clusters; report problems and what to do.",
     ),
     "plan": Verb(
         "configuration.plan", "plan", "Show the changes that `apply` would make, with reasons."
@@ -63,13 +65,15 @@ VERBS = {
     "apply": Verb(
         "configuration.plan", "apply", "Make these changes: topics, partitions, configs, ACLs."
     ),
-    "set": Verb("configuration.set_key", "set_key", "Set one key of a file that flows may run by."),
+    "set": Verb(
+        "configuration.set_key", "set_key", "Change one key of a file; running flows apply it."
+    ),
     "topology": Verb(
         "configuration.topology", "topology", "Draw the flows of a file and the target topic names."
     ),
     "acls": Verb("configuration.acls", "app", "Print the ACLs that Isthmus needs on each cluster."),
     "status": Verb("flows.status", "status", "Show state, lag and throughput of every flow."),
-    "alert": Verb("flows.alert", "app", "Try the channels that alerts are posted to."),
+    "alert": Verb("flows.alert", "app", "Send a test alert."),
     "pause": Verb("flows.intents", "pause", "Pause flows; their Spark application keeps running."),
     "resume": Verb("flows.intents", "resume", "Resume paused or stopped flows."),
     "stop": Verb(
@@ -77,7 +81,7 @@ VERBS = {
     ),
     "restart": Verb("flows.restart", "restart", "Stop flows cleanly and let them run again."),
     "report": Verb("local.report", "report", "Write one HTML page about the flows."),
-    "logs": Verb("local.logs", "logs", "Show the newest lines of the drivers' logs here."),
+    "logs": Verb("local.logs", "logs", "Show the drivers' logs of this machine."),
     "resolve": Verb(
         "flows.resolve", "resolve", "List halted partitions, or set how they continue."
     ),
@@ -110,11 +114,11 @@ VERBS = {
     "smoke": Verb("local.smoke", "smoke", "Copy under kill -9, then compare every record."),
     "down": Verb("local.run", "down", "Stop everything that `run` or `demo` started here."),
     "compare": Verb("flows.compare", "compare", "Compare every record of source and target."),
-    "completion": Verb(
-        "screen.completion", "completion", "Print the script by which a shell completes commands."
-    ),
+    "completion": Verb("screen.completion", "completion", "Print a shell completion script."),
     "verify": Verb(
-        "flows.verify", "verify", "Verify with Spark that what is copied is what the sources hold."
+        "flows.verify",
+        "verify",
+        "Compare sources and copies with Spark, from where the last run ended.",
     ),
     "dev": Verb("local.dev", "app", "Start and stop Kafka clusters on this machine."),
 }

@@ -65,12 +65,10 @@ def init(  # noqa: PLR0913 - an option a parameter
     user: Annotated[
         str, typer.Option(help="User with SASL; passwords are taken from the environment.")
     ] = "",
-    ca: Annotated[
-        str, typer.Option(help="PEM file with the authority of the brokers' certificates.")
-    ] = "",
+    ca: Annotated[str, typer.Option(help="PEM file with the CA certificate of the brokers.")] = "",
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
 ) -> None:
-    """Write a commented properties file for two clusters; ask for what no option says.
+    """Write a commented properties file for two clusters; ask for missing options.
 
     The file passes `isthmus check`. Exit code 2: an option is wrong or missing.
     """

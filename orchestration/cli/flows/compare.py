@@ -75,16 +75,16 @@ def compare(  # noqa: PLR0913 - the options of the command
         typer.Option(
             min=0,
             metavar="SECONDS",
-            help="Before comparing, wait at most so long until all records that the source holds "
-            "now are copied.",
+            help="Before comparing, wait up to SECONDS until all records now on the source are "
+            "copied.",
         ),
     ] = None,
     output: Format = Output.TEXT,
 ) -> None:
     """Compare every record of source and target: key, value, headers, timestamp and order.
 
-    What the anchors say is copied must be on the target. Source records behind
-    it that the target does not have yet are in flight: counted, no difference.
+    What the anchors say is copied must be on the target. Later source records
+    that the target does not have yet are in flight: counted, not a difference.
     Where several flows write to one target topic, each flow is compared with
     the records that it copied. Records that retention deleted on one side, and
     those that compaction replaced, are counted apart.

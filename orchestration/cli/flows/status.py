@@ -30,7 +30,7 @@ def status(
 ) -> None:
     """Show state, lag and throughput of every flow. Exit code 0: all are healthy; 1: some are not.
 
-    Of a broken file the settings that are in force are shown, and why the file is not.
+    If the file has errors, the last valid settings are shown, and the errors.
 
     Reads the state topics on the target clusters; neither Dagster nor a driver has to run.
     """

@@ -47,14 +47,16 @@ def verify(  # noqa: PLR0913 - the options of the command
     ] = _ALL,
     since: Annotated[
         str | None,
-        typer.Option(help="Only ranges with records from then on: 2026-05-01T08:00:00Z, or ms."),
+        typer.Option(
+            help="Only ranges with records from this time on: 2026-05-01T08:00:00Z, or ms."
+        ),
     ] = None,
     until: Annotated[
-        str | None, typer.Option(help="Only ranges with records before: as for --since.")
+        str | None, typer.Option(help="Only ranges with records before this time.")
     ] = None,
     sample: Annotated[
         float,
-        typer.Option(min=0, max=1, help="Share of the ranges that are compared, drawn by chance."),
+        typer.Option(min=0, max=1, help="Share of the ranges to compare, chosen at random."),
     ] = 1.0,
     full: Annotated[
         bool,
@@ -62,13 +64,13 @@ def verify(  # noqa: PLR0913 - the options of the command
     ] = False,
     output: Format = Output.TEXT,
 ) -> None:
-    """Verify with Spark that what is copied is what the source holds, record by record.
+    """Compare the sources of flows and their copies with Spark, record by record.
 
     A bounded Spark job compares key, value, headers, timestamp and order of all
     records up to the anchors, range by range. Ranges that differ are then
-    looked into record by record. A run continues where the last good one ended.
-    What is in flight, what retention deleted, and what a decision left out is
-    no difference. Reports are stored as HTML and JSON.
+    compared record by record. A run continues where the last good one ended.
+    Records in flight, deleted by retention, or skipped by a decision do not
+    count as differences. Reports are stored as HTML and JSON.
 
     Exit code 0: equal, or all that is copied was verified before.
     1: there is a difference.

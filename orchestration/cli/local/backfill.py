@@ -54,7 +54,7 @@ def backfill(  # noqa: PLR0913 - the options of the command
         typer.Option(
             "--from-files",
             help="Append records from Parquet files or JSON lines below this path or URL, "
-            "instead of those that the source has.",
+            "instead of those on the source.",
         ),
     ] = None,
     dry_run: Annotated[
@@ -62,11 +62,11 @@ def backfill(  # noqa: PLR0913 - the options of the command
     ] = False,
     output: Format = Output.TEXT,
 ) -> None:
-    """Copy what stands in the source before the first record of a stream's copy.
+    """Copy the source records from before the first record that a flow copied.
 
-    The stream may go on meanwhile. Each record before its first one is copied
-    once, in order, behind what the stream has copied by then. A run that was
-    cut off is continued by the same command. With --from-files the records come
+    The flow may keep running. Each earlier record is copied once, in order,
+    after what the flow has copied by then. The same command continues a run
+    that was interrupted. With --from-files the records come
     from files, each with its source offset. Memory and task slots: jobs.memory
     and jobs.cores.
 

@@ -40,7 +40,7 @@ def batch(
 
     For flows with `mode = batch`. A run continues where the one before ended,
     also if that was killed. Records that come during a run may be copied too.
-    Dagster does the same by `batch.schedule`.
+    Dagster runs it on `batch.schedule`.
 
     Exit code 0: all was copied; 1: not all, and the last line says why.
     """

@@ -42,16 +42,16 @@ def report(
         Path, typer.Option("--file", help="The page to write; it is replaced as a whole.")
     ] = _PAGE,
     seconds: Annotated[
-        int, typer.Option(min=1, help="How long to look, once a second, before it is written.")
+        int, typer.Option(min=1, help="Seconds to sample the flows; there is a sample a second.")
     ] = 30,
     since: Annotated[
-        str, typer.Option(help="How far back Dagster's history is shown too; 0: not at all.")
+        str, typer.Option(help="Span of Dagster's history on the page, as 24h; 0: none.")
     ] = "24h",
 ) -> None:
     """Watch the flows for some seconds, and write one HTML page about them.
 
     It shows topology, states, lag, throughput, latency, a heat map of topics, losses, groups and
-    drills, and needs no other file. What was before comes from Dagster's history in the state
+    drills, and needs no other file. Older data comes from Dagster's history in the state
     directory of `isthmus run`. Exit code 1: a target did not answer, or the page could not be
     written.
     """
@@ -64,7 +64,7 @@ def report(
     }
     view = StatusView(config, Launcher(state_directory(), file.absolute()))
     screen = console(stderr=True)
-    for n in track(range(seconds), "looking", console=screen, disable=not screen.is_terminal):
+    for n in track(range(seconds), "sampling", console=screen, disable=not screen.is_terminal):
         at_ms = now_ms()
         for each in view.look():
             histories[each.name].add(each, at_ms)
@@ -76,7 +76,7 @@ def report(
         page_file.write_text(page(list(histories.values()), now_ms()))
     except OSError as error:
         raise EnvironmentProblem(f"writing {page_file}: {error.strerror}") from error
-    typer.echo(f"{page_file} is written")
+    typer.echo(f"wrote {page_file}")
 
 
 def _span_ms(text: str) -> int:
@@ -91,7 +91,7 @@ def _add_past(
 ) -> None:
     history = open_history(where)
     if history is None:
-        typer.echo(f"Dagster has no history in {where.dagster}: the page shows the looks alone")
+        typer.echo(f"Dagster has no history in {where.dagster}: the page has only new samples")
         return
     until_ms = now_ms()
     with history:

@@ -41,9 +41,9 @@ def failback(  # noqa: PLR0913 - one parameter per option
         TailChoice,
         typer.Option(
             "--tail",
-            help="What becomes of records that never arrived at the target: merge copies them "
-            "there, behind what clients wrote; keep leaves them on the source alone; truncate "
-            "deletes the topics that have some on the source, and fills them from their copies.",
+            help="What to do with records that never arrived at the target: merge copies them "
+            "there, after what clients wrote; keep leaves them on the source alone; truncate "
+            "deletes the source topics that have some, and copies them back from the target.",
         ),
     ] = TailChoice.MERGE,
     delete: Annotated[
@@ -60,51 +60,52 @@ def failback(  # noqa: PLR0913 - one parameter per option
         typer.Option(
             "--export",
             metavar="DIR",
-            help="Where the tail is written, as Parquet and as JSON lines; default: a new "
-            "directory in the state directory.",
+            help="Directory for these records, as Parquet and as JSON lines. Default: a new one "
+            "in the state directory.",
         ),
     ] = None,
     prepare: Annotated[
         bool,
         typer.Option(
             "--prepare",
-            help="End before clients have to move; the next failback goes on from there.",
+            help="Stop before clients have to move; the next failback continues from there.",
         ),
     ] = False,
     both_sides: Annotated[
         bool,
         typer.Option(
             "--both-sides",
-            help="Of an active-active pair: clients write to both clusters, so nobody moves and "
-            "both flows run on at the end.",
+            help="Active-active pair: clients stay on both clusters, and both flows keep running.",
         ),
     ] = False,
     timeout: Annotated[
         float,
         typer.Option(
-            metavar="SECONDS", help="How long the copy is waited for, and producers to stop."
+            metavar="SECONDS", help="Limit for the copy to complete, and for producers to stop."
         ),
     ] = _MOVES.timeout_s,
     quiet: Annotated[
         float,
-        typer.Option(metavar="SECONDS", help="For so long nobody may have written to the target."),
+        typer.Option(
+            metavar="SECONDS", help="Time without a write to the target before clients are moved."
+        ),
     ] = _MOVES.quiet_s,
     deny_writes: Annotated[
         bool,
-        typer.Option("--deny-writes", help="Deny everybody WRITE on the target while they move."),
+        typer.Option("--deny-writes", help="Deny all users WRITE on the target while they move."),
     ] = False,
     dry_run: Annotated[
         bool,
-        typer.Option("--dry-run", help="Show the steps and the tail; change nothing."),
+        typer.Option("--dry-run", help="Show the steps and these records; change nothing."),
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     output: Format = Output.TEXT,
 ) -> None:
-    """Bring clients back to the source of a failed-over flow, with all that either side has.
+    """Move clients back to the source of a failed-over flow, with the records of both clusters.
 
     Finds the records that never arrived at the target, writes them to files, merges, keeps or
     truncates them, lets both flows run until they have copied all, and switches over. If it is
-    interrupted, run it again: it continues where it was, with the options that it was begun with.
+    interrupted, run it again: it continues with the options that it was begun with.
     """
     config = read_config(file)
     (found,) = answering_flows(config, [flow])

@@ -47,7 +47,9 @@ def failover(  # noqa: PLR0913 - one parameter per option
     config = read_config(file)
     found = find_flow(config, flow)
     reachable = Answers([found]).ask()
-    reachable.require(found.target)
+    if found.target in reachable.silent:
+        line = reachable.line(found.target)
+        raise ClusterUnavailable(f"{line}. A failover needs the target: see isthmus doctor FILE")
     clusters = KafkaClusters(reachable.require)
     require_target(found, config, clusters, Launcher(state_directory(), file.absolute()))
     with opened(Failover, found, config, clusters, progress(output)) as work:

@@ -37,37 +37,40 @@ def switchover(  # noqa: PLR0913 - one parameter per option
         float,
         typer.Option(
             metavar="SECONDS",
-            help="How long producers on the source are waited for, and then the copy; after it "
-            "everything is undone.",
+            help="Limit for producers on the source to stop, and then for the copy to complete; "
+            "after it everything is undone.",
         ),
     ] = _DEFAULT.timeout_s,
     quiet: Annotated[
         float,
-        typer.Option(metavar="SECONDS", help="For so long nobody may have written to the source."),
+        typer.Option(
+            metavar="SECONDS", help="Time without a write to the source before clients are moved."
+        ),
     ] = _DEFAULT.quiet_s,
     deny_writes: Annotated[
         bool,
         typer.Option(
             "--deny-writes",
-            help="Deny everybody WRITE on the source topics by ACLs, until the target is open.",
+            help="Deny all users WRITE on the source topics by ACLs, until the target is open.",
         ),
     ] = False,
     tail: Annotated[
         int,
         typer.Option(
-            metavar="RECORDS", help="Compare so many last records of each partition; 0: none."
+            metavar="RECORDS",
+            help="Newest records of each partition to compare with their copies; 0: none.",
         ),
     ] = _DEFAULT.tail,
     dry_run: Annotated[
         bool,
-        typer.Option("--dry-run", help="Show the steps and what prevents it; no change."),
+        typer.Option("--dry-run", help="Show the steps and what prevents them; change nothing."),
     ] = False,
     undo: Annotated[
         bool,
         typer.Option(
             "--undo",
-            help="Take back one that was interrupted; or close the target and resume the flow, if "
-            "no client wrote there.",
+            help="Undo an interrupted switchover; or close the target and resume the flow, if no "
+            "client wrote there.",
         ),
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
@@ -76,7 +79,7 @@ def switchover(  # noqa: PLR0913 - one parameter per option
     """Move clients to the target: wait for producers, drain, compare, set groups, open the target.
 
     What fails before the target is open is undone, in reverse order. If it is interrupted, run it
-    again: it continues where it was, with the options that it was begun with.
+    again: it continues with the options that it was begun with.
     """
     options = SwitchoverOptions(timeout, quiet, deny_writes, tail)
     config = read_config(file)

@@ -28,10 +28,10 @@ MOVE_S = 4 * 3600  # clients and copies may be waited for; a run that was cut of
 VERIFY_S = 24 * 3600  # a first run reads all that both clusters hold
 BATCH_S = 24 * 3600  # as for a verification; what is left is copied by the next run
 _BACKFILL_TEXT = (
-    "Copy what stands before the first record of a stream's copy, or show what that is."
+    "Copy the source records from before a flow's first copied record, or show what they are."
 )
 _BATCH_TEXT = "Copy what the source of a batch flow has now, and end."
-_VERIFY_TEXT = "Verify what a flow copied since its last good verification, with Spark."
+_VERIFY_TEXT = "Compare what a flow copied since its last good verification, with Spark."
 
 
 def flow_jobs(flows: Sequence[str], batches: Sequence[str] = ()) -> dict[str, dg.JobDefinition]:
