@@ -15,11 +15,11 @@ class Runbook(NamedTuple):
 _BY_NAME = {
     "UNREACHABLE": Runbook(
         "a-cluster-does-not-answer",
-        "bring the cluster back, or check the addresses and logins of the file; flows continue by "
-        "themselves",
+        "bring the cluster back, or check the addresses and logins of the file; flows continue "
+        "automatically",
     ),
     "BROKEN_FILE": Runbook(
-        "a-broken-file", "mend the file; nothing has to be restarted: `isthmus check FILE`"
+        "a-broken-file", "correct the file (`isthmus check FILE`); no restart is needed"
     ),
     "DEAD": Runbook(
         "a-driver-is-dead",
@@ -30,7 +30,9 @@ _BY_NAME = {
         "read the end of the driver's log: .isthmus/apps/<application>/driver.log",
     ),
     "STOPPED": Runbook("a-flow-does-not-start", "start it: `isthmus run FILE`"),
-    "FAILED": Runbook("a-flow-has-failed", "follow the reason; then it continues by itself"),
+    "FAILED": Runbook(
+        "a-flow-has-failed", "do what the reason says; then it continues automatically"
+    ),
     "WRONG_CLUSTER": Runbook(
         "an-address-leads-to-another-cluster",
         "correct the address, or accept the cluster: `isthmus resolve FILE accept --flow A:B`",
@@ -40,7 +42,7 @@ _BY_NAME = {
     ),
     "nothing_lost": Runbook("records-were-not-copied", "list them: `isthmus losses FILE`"),
     "lag_sla": Runbook(
-        "a-flow-is-behind", "see where it is behind: `isthmus status FILE`; give it more units"
+        "a-flow-is-behind", "see where it lags: `isthmus status FILE`; give it more units"
     ),
     "rpo_slo": Runbook("a-flow-is-behind", "see what a failover would lose: `isthmus status FILE`"),
     "heartbeat_age": Runbook(

@@ -192,7 +192,7 @@ def _problem(incident: Incident, known: IncidentMemory, now_ms: int, base: str) 
 
 def _resolved(subject: str, states: Mapping[str, str], known: IncidentMemory, now_ms: int) -> Alert:
     text = lines(
-        f"{subject} is resolved",
+        f"{subject}: resolved",
         now=states.get(subject, ""),
         began=since(known.since, now_ms),
     )

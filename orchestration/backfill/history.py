@@ -69,7 +69,7 @@ def handed_over(anchor: Anchor, points: Iterable[OffsetPoint]) -> int | str:
     if anchor.since is not None:
         return "another copier, or a copy under another name, wrote what was before"
     if first.records or has_lost_first(known, anchor):
-        return "where the stream began is not known: the oldest offset point is gone"
+        return "where the flow began to copy it is unknown: the oldest offset mapping is lost"
     return first.source
 
 

@@ -66,7 +66,7 @@ def build_flow_assets(flow: Flow, warnings: Sequence[str] = ()) -> list[dg.Asset
         deps=[cluster_key(flow.source)],
         kinds={"kafka", "spark"},
         description=f"The copying of topics from {flow.source} to {flow.target}: whether it runs, "
-        "how far it is behind, and what would be lost if the source were lost now. Materialized "
+        "its lag, and what would be lost if the source were lost now. Materialized "
         "while the target is up to date.",
         metadata={**_facts(flow), **configuration_metadata(flow, warnings)},
         freshness_policy=None if flow.is_batch else FRESH,

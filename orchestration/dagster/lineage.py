@@ -139,7 +139,7 @@ def _named_topic_assets(config: Config) -> Iterator[dg.AssetSpec]:
             key,
             deps=[*(stream_key(each.name) for each, _ in made_by), *straight],
             kinds={"kafka"},
-            description=f"On {flow.target}: the copy of {origins}, with a lag check of its own.",
+            description=f"On {flow.target}: the copy of {origins}, with its own lag check.",
             **shown(flow),
         )
     for key, (flow, topic) in sources.items():

@@ -118,7 +118,7 @@ class FailoverRound(Smoke):
             there = self._first.get(name, {})
             for where, record in self._records_at(HERE, positions).items():
                 if there.get(where) != record:
-                    self.problems.append(f"group {name} went on at another record of {where}")
+                    self.problems.append(f"group {name} continued at another record of {where}")
 
     def fail_back(self) -> None:
         """Merge what never arrived, and move the clients back."""
@@ -136,9 +136,13 @@ class FailoverRound(Smoke):
         for each in self.returned.tails:
             where = TopicPartition(each.topic, each.partition)
             if each.records and each.first < named[where].first:
-                self.problems.append(f"{where} lacked offset {each.first}, which was not named")
+                self.problems.append(
+                    f"{where}: offset {each.first} is missing, and the failover did not report it"
+                )
             if each.records < named[where].records and named[where].exact:
-                self.problems.append(f"{where} lacked fewer records than were named")
+                self.problems.append(
+                    f"{where}: fewer records are missing than the failover reported"
+                )
 
     def drain(self) -> None:
         """Write on the source again, and wait until all is copied."""

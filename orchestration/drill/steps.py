@@ -174,7 +174,7 @@ class DrillSteps:
         for where, record in self.here.first_at(self._kept).items():
             other = first.get(where)
             if other is None or (other.key, other.value) != (record.key, record.value):
-                self._note(f"group {self.names.group} went on at another record of {where}")
+                self._note(f"group {self.names.group} continued at another record of {where}")
         if not self._kept:
             self.found = replace(self.found, group_practised=False)
 

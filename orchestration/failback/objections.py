@@ -111,8 +111,8 @@ class Objections:
         for where in other:
             if where not in ends:
                 yield (
-                    f"{where} on {self.flow.source} has no leader: whether it holds records that "
-                    "were never copied is not known"
+                    f"{where} on {self.flow.source} has no leader, so records that were never "
+                    "copied cannot be ruled out: start its brokers"
                 )
             elif ends[where]:
                 yield (

@@ -59,8 +59,8 @@ class TopicRecreation:
         topics = {each.topic for each in self.work.tails(operation) if each.records}
         if unasked := sorted(topics - self.work.options.delete):
             raise ClusterRejected(
-                f"{unasked[0]} has a tail, and nobody has agreed to delete it on "
-                f"{self.work.flow.source}: run this again with --delete {unasked[0]}"
+                f"{unasked[0]} has records that never arrived, so it would be deleted on "
+                f"{self.work.flow.source}: to agree, run this again with --delete {unasked[0]}"
             )
         objections = Objections(self.work.flow, self.work.back, self.work.config, self.clients)
         if problems := list(objections.to(topics, self.work.proven(operation.options[SINCE]))):
@@ -82,7 +82,7 @@ class TopicRecreation:
         """Delete the topics and create them, unless that is done; let both flows begin there."""
         notes = self._noted(operation)
         if not notes:
-            return "there is no tail: nothing is deleted"
+            return "all records arrived: nothing is deleted"
         self._require_stopped(operation, {each.topic for each in notes})
         for each in notes:
             self._recreate(each, operation)

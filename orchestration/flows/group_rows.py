@@ -166,7 +166,7 @@ def _natural(line: Mapping[str, Any], name: str) -> int:
     """Return a number of 0 or more. Raises ValueError."""
     number = int(line[name])
     if number < 0 or (isinstance(line[name], float) and number != line[name]):
-        raise ValueError(f"{name} is {line[name]}, but has to be a whole number from 0 on")
+        raise ValueError(f"{name} is {line[name]}, but must be an integer of at least 0")
     return number
 
 

@@ -52,13 +52,13 @@ class UnwrittenTarget:
         there = f"{where} on {self.flow.target} since {since}"
         if count := self.reader.run(_count_records(committed, proven.target)):
             raise ClusterRejected(
-                f"{self.flow.name}: clients wrote {counted(count, 'record')} to {there}: they "
-                "would be behind what the flow copies next; nothing was changed"
+                f"{self.flow.name}: clients wrote {counted(count, 'record')} to {there}: the "
+                "flow would copy the next records after them; nothing was changed"
             )
         if self.reader.run(_count_records(written, committed.end)):
             raise ClusterRejected(
-                f"{self.flow.name}: a client has an open transaction in {there}: its records would "
-                "be behind what the flow copies next; nothing was changed. Run this again once the "
+                f"{self.flow.name}: a client has an open transaction in {there}: the flow would "
+                "copy the next records after its own; nothing was changed. Run this again when the "
                 "transaction has ended"
             )
 

@@ -47,7 +47,7 @@ def ui_port(chosen: int | None, host: str = HOST) -> int:
     """
     if not is_free(0, host):
         raise EnvironmentProblem(
-            f"{host} is no address of this machine: choose one of its addresses for Dagster's UI "
+            f"{host} is not an address of this machine: choose one for Dagster's UI "
             "with --host, or 0.0.0.0 for all of them"
         )
     if chosen is None:

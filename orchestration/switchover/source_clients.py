@@ -81,7 +81,7 @@ class SourceClients:
                 quiet_since = time.monotonic()
                 seen[each.partition] = quiet_since, each
             time.sleep(_POLL_S)
-        return f"nobody wrote to {self.flow.source} for {options.quiet_s:g} s"
+        return f"no producer wrote to {self.flow.source} for {options.quiet_s:g} s"
 
     def require_unwritten(self, positions: Mapping[TopicPartition, int]) -> None:
         """Raise ClusterRejected, saying who wrote, if there are records behind ``positions``.

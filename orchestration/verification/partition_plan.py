@@ -80,7 +80,7 @@ def plan_partition(
             work, end=end, left_out=known.left_out, whole="compared by key"
         )
     if span.known.source_deleted or span.known.target_deleted:
-        why = "where retention left the first records is not known: compared record by record"
+        why = "where retention left the first records is unknown: compared record by record"
         return PartitionVerificationPlan(work, end=end, left_out=known.left_out, whole=why)
     begins, verified = OffsetPair(*span.begins), known.verified
     continues = not selected.full and verified is not None and is_valid(verified, anchor, begins)

@@ -142,7 +142,7 @@ _RULES: tuple[_Rule, ...] = (
     ),
     _no_counterpart(
         NoCounterpart.IN_FLIGHT,
-        lambda _, count: f"{count} in flight: behind what the anchors say is copied",
+        lambda _, count: f"{count} in flight: after what the anchors say is copied",
     ),
     _no_counterpart(
         NoCounterpart.BEFORE_START,

@@ -148,7 +148,7 @@ def _with_right_clusters(
         typer.echo(f"{flow.name} {FlowState.WRONG_CLUSTER}: {look.seen.wrong_cluster}", err=True)
     if wrong and (choice is not None or len(wrong) == len(found)):
         names = ", ".join(flow.name for flow, _ in wrong)
-        end(1, f"nothing is to be chosen for {names} before its address leads to the right cluster")
+        end(1, f"{names}: correct the address, or accept the cluster, before you choose")
     return [each for each in found if each not in wrong]
 
 

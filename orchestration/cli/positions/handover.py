@@ -64,9 +64,9 @@ def takeover(  # noqa: PLR0913 - the options of the command
     if not yes:
         typer.echo("nothing was changed: run it again with --yes")
     if not yes and unproven:
-        count, first = counted(len(unproven), "partition"), unproven[0]
+        partitions, first = counted(len(unproven), "partition"), unproven[0]
         why = f"{first.ends.source}: {first.why}"
-        end(1, f"the offsets of {count} could not be verified, first {why}. {UNPROVEN_HELP}")
+        end(1, f"the offsets of {partitions} could not be verified, first {why}. {UNPROVEN_HELP}")
 
 
 def handback(

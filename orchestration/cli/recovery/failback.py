@@ -51,8 +51,8 @@ def failback(  # noqa: PLR0913 - one parameter per option
         typer.Option(
             "--delete",
             metavar="TOPIC",
-            help="With --tail truncate: a topic that may be deleted. Without it the command asks; "
-            "with --yes each has to be named.",
+            help="With --tail truncate: a topic that may be deleted; repeatable. Without it the "
+            "command asks; with --yes each must be named.",
         ),
     ] = None,
     export: Annotated[

@@ -18,6 +18,7 @@ from orchestration.recovery.opened_operation import opened
 from orchestration.recovery.target_cluster import require_target
 from orchestration.services.launcher import Launcher
 from orchestration.services.state_directory import state_directory
+from replication.errors import ClusterUnavailable
 
 if TYPE_CHECKING:
     from orchestration.recovery.failover_report import FailoverReport

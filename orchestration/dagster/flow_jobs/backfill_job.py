@@ -30,9 +30,9 @@ class WhichBackfill(dg.Config):
     action: BackfillAction = Field(
         default=BackfillAction.PLAN,
         description=(
-            "PLAN: show which offsets of which partitions, and write nothing. CARRY_OUT: copy what "
-            "stands before the stream's first record, behind what the stream has copied; a run "
-            "that was cut off is continued by another one."
+            "PLAN: show which offsets of which partitions, and write nothing. CARRY_OUT: copy the "
+            "source records from before the flow's first copied record, and append them after what "
+            "the flow has copied; another run continues one that was interrupted."
         ),
     )
     topics: str = Field(

@@ -44,7 +44,7 @@ class WhichFailover(dg.Config):
         description=(
             "PLAN: show the steps and what may be missing, and change nothing. CARRY_OUT: stop the "
             "flow, fence its producers, set the groups' offsets, open the target for clients; it "
-            "continues a failover that was interrupted. ASK: show the plan, wait until somebody "
+            "continues a failover that was interrupted. ASK: show the plan, wait until a user "
             "launches the job say_yes for the flow, then the same. UNDO: close the target again, "
             "if no client wrote there, and resume the flow."
         ),
@@ -56,15 +56,15 @@ class WhichMove(dg.Config):
 
     timeout_s: float = Field(
         default=_DEFAULT.timeout_s,
-        description="Seconds for which producers are waited for to stop, and the copy to end.",
+        description="Limit in seconds for producers to stop, and for the copy to complete.",
     )
     quiet_s: float = Field(
         default=_DEFAULT.quiet_s,
-        description="Seconds for which nobody may have written to the cluster that clients leave.",
+        description="Seconds without a write to the cluster that clients leave before they move.",
     )
     deny_writes: bool = Field(
         default=_DEFAULT.deny_writes,
-        description="Deny everybody WRITE on the topics there while clients move.",
+        description="Deny all users WRITE on the topics there while clients move.",
     )
 
     def options(self, tail: int = _DEFAULT.tail) -> SwitchoverOptions:
@@ -77,15 +77,15 @@ class WhichSwitchover(WhichMove):
         description=(
             "PLAN: show the steps and what prevents them, and change nothing. CARRY_OUT: "
             "wait for producers, drain, stop the flow, compare, set the groups' offsets, open the "
-            "target; what fails before that is undone; it continues one that was interrupted. "
-            "ASK: show the plan, wait until somebody launches the job say_yes for the flow, then "
-            "the same. UNDO: take back one that was interrupted, or close the target again, if no "
+            "target; what fails before that is undone; it continues an interrupted switchover. "
+            "ASK: show the plan, wait until a user launches the job say_yes for the flow, then "
+            "the same. UNDO: undo an interrupted switchover, or close the target again, if no "
             "client wrote there, and resume the flow."
         ),
     )
     tail: int = Field(
         default=_DEFAULT.tail,
-        description="Last records of each partition that are compared; 0: none.",
+        description="Newest records of each partition to compare with their copies; 0: none.",
     )
 
 
@@ -131,15 +131,15 @@ class WhichFailback(WhichMove):
             "write these to files, merge or keep them, and let both flows run until all is copied; "
             "clients stay where they are. CARRY_OUT: the same, or what is left of it; then move "
             "the clients back. ASK: the same, but wait after the preparation, or before it if it "
-            "deletes topics, until somebody launches the job say_yes for the flow."
+            "deletes topics, until a user launches the job say_yes for the flow."
         ),
     )
     tail: TailChoice = Field(
         default=TailChoice.MERGE,
         description=(
-            "Records that never arrived at the target. MERGE: copy them there, behind what clients "
-            "wrote. KEEP: leave them on the source alone. TRUNCATE: delete the topics that have "
-            "some on the source, and fill them from their copies; each has to be named in delete."
+            "Records that never arrived at the target. MERGE: copy them there, after what clients "
+            "wrote. KEEP: leave them on the source alone. TRUNCATE: delete the source topics that "
+            "have some, and copy them back from the target; each must be named in delete."
         ),
     )
     delete: list[str] = Field(
@@ -153,8 +153,7 @@ class WhichFailback(WhichMove):
     both_sides: bool = Field(
         default=False,
         description=(
-            "Of an active-active pair: clients write to both clusters, so nobody moves and both "
-            "flows run on at the end."
+            "Active-active pair: clients stay on both clusters, and both flows keep running."
         ),
     )
 

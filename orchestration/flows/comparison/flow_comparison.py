@@ -126,8 +126,8 @@ class FlowComparison:
                 return ends
             if time.monotonic() > deadline:
                 raise ClusterUnavailable(
-                    f"{missing[0]} has no leader on {self.flow.source}: whether all of it is "
-                    "copied is not known"
+                    f"{missing[0]} has no leader on {self.flow.source}, so it is unknown whether "
+                    "all of it is copied: start its brokers"
                 )
             time.sleep(_LOOK_S)
 

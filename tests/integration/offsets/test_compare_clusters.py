@@ -286,7 +286,7 @@ def test_a_live_pair_is_equal_with_the_rest_in_flight(flow, tmp_path):
         0,
         "equal: 200 records, 0 lost, 0 repeated, 0 different, 0 out of order; 20 in flight",
     )
-    assert "20 records in flight: behind what the anchors say is copied" in shown.stdout
+    assert "20 records in flight: after what the anchors say is copied" in shown.stdout
 
 
 def test_while_records_are_written_and_copied_a_comparison_is_equal(flow, tmp_path):

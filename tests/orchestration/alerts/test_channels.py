@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ALERT = Alert("check_failed", "A->B", "A->B is late\nreason: slow", 7, flows=("A->B",))
-SECOND = Alert("check_passed", "A->B", "A->B is resolved", 8)
+SECOND = Alert("check_passed", "A->B", "A->B: resolved", 8)
 
 
 @pytest.fixture

@@ -59,13 +59,13 @@ def test_an_alert_says_state_since_what_is_at_risk_and_what_to_do():
         "reason: 70 s behind",
         "since: 1970-01-12 13:46:50 UTC (0 s ago)",
         "at risk: orders-0 [5, 9)",
-        "do: see where it is behind: `isthmus status FILE`; give it more units",
+        "do: see where it lags: `isthmus status FILE`; give it more units",
         "runbook: docs/runbooks.md#a-flow-is-behind",
     ]
     assert (alert.state, alert.flows, alert.at_risk) == ("RUNNING", ("A->B",), LATE.at_risk)
     clock.tick()
     (over,) = clock.tick(after_s=CLEAR_S, state="PAUSED: paused by ann")
-    assert over.text.splitlines()[:2] == ["A->B is resolved", "now: PAUSED: paused by ann"]
+    assert over.text.splitlines()[:2] == ["A->B: resolved", "now: PAUSED: paused by ann"]
 
 
 def test_what_does_not_last_is_not_told_and_has_no_end():

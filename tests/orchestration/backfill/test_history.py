@@ -34,8 +34,8 @@ def test_points_of_an_earlier_start_of_the_copy_do_not_count():
 
 
 def test_where_the_first_point_is_gone_nothing_is_guessed():
-    assert "is not known" in handed_over(NOW, [SECOND])
-    assert "is not known" in handed_over(replace(NOW, run=None), [])
+    assert "is unknown" in handed_over(NOW, [SECOND])
+    assert "is unknown" in handed_over(replace(NOW, run=None), [])
 
 
 def test_what_another_copier_wrote_before_is_not_copied_again():

@@ -109,7 +109,7 @@ def test_a_breach_is_told_once_and_its_end_once(sensor):
     for passed in (True, False, False, True, True, True):
         sensor.evaluate(passed=passed)
         sensor.tick(20)
-    assert sensor.output == ["A->B is RUNNING (lag_sla failed)", "A->B is resolved"]
+    assert sensor.output == ["A->B is RUNNING (lag_sla failed)", "A->B: resolved"]
     assert sensor.hook.got[0]["at_risk"] == ["orders-0 [5, 9)"]
 
 
@@ -136,7 +136,7 @@ def test_a_verification_that_is_due_is_told_until_its_limit_is_taken_out_of_the_
     sensor.world.config = a_config(webhook_url=hook.url)
     for _ in range(4):
         sensor.tick(20)
-    assert sensor.output == ["A->B is RUNNING (verified_age failed)", "A->B is resolved"]
+    assert sensor.output == ["A->B is RUNNING (verified_age failed)", "A->B: resolved"]
 
 
 def test_a_first_start_posts_nothing(sensor):
@@ -178,7 +178,7 @@ def test_a_pause_ends_what_was_told_and_says_who_paused(sensor):
     sensor.world.copy(records=5, end=9, state="PAUSED")
     sensor.tick(10)
     sensor.tick(20)
-    assert sensor.output == ["A->B is RUNNING (lag_sla failed)", "A->B is resolved"]
+    assert sensor.output == ["A->B is RUNNING (lag_sla failed)", "A->B: resolved"]
     assert "paused by ann" in sensor.hook.got[1]["text"]
 
 
@@ -211,7 +211,7 @@ def test_a_broken_file_is_told_with_line_and_fix(sensor):
     sensor.world.problem = ""
     sensor.tick()
     sensor.tick(20)
-    assert sensor.output[1] == "the configuration file is resolved"
+    assert sensor.output[1] == "the configuration file: resolved"
 
 
 def test_a_post_that_fails_is_said_and_made_again(sensor, hook):

@@ -74,7 +74,7 @@ def test_what_is_no_offset_is_reported_with_its_row(key, number):
 
 def test_a_fraction_is_no_offset_and_the_largest_number_is_one():
     row = {**asdict(ROWS[0]), "target_offset": 1.5}
-    with pytest.raises(ConfigError, match="whole number"):
+    with pytest.raises(ConfigError, match="must be an integer"):
         desired_by(json.dumps([row]), "A->B", "file")
     largest = {**row, "target_offset": (1 << 63) - 1}
     assert desired_by(json.dumps([largest]), "A->B", "file")["g"][COPY].offset == (1 << 63) - 1

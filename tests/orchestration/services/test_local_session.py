@@ -50,5 +50,5 @@ def test_the_address_of_the_ui_is_one_that_answers_here(started, host, address):
 
 
 def test_a_host_that_is_no_address_of_this_machine_is_refused_before_anything_starts(started):
-    with pytest.raises(EnvironmentProblem, match=r"192\.0\.2\.7 is no address of this machine"):
+    with pytest.raises(EnvironmentProblem, match=r"192\.0\.2\.7 is not an address of this machine"):
         started(ui=True, host="192.0.2.7")

@@ -266,7 +266,7 @@ def test_producers_are_waited_for_once_and_not_at_each_try(monkeypatch):
     monkeypatch.setattr(Asked, "unanswered", 1)
     with pytest.raises(ClusterUnavailable):
         asked(2.0)
-    assert asked(2.0) == "nobody wrote to A for 0.2 s"
+    assert asked(2.0) == "no producer wrote to A for 0.2 s"
     with pytest.raises(ClusterRejected, match=r"is unknown: in 2 s .* not answer for 0\.2 s"):
         asked(0.0)
 

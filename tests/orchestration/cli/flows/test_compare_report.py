@@ -61,7 +61,7 @@ def row(number: int = 0, topic: str = "t", equal: int = 0, **more: object) -> Co
         ({"copied": CopyPosition(remark="the flow has no anchor of it")}, "position",
          "the flow has no anchor of it"),
         ({"in_flight": 1_200}, "in flight",
-         "1,200 records in flight: behind what the anchors say is copied"),
+         "1,200 records in flight: after what the anchors say is copied"),
         ({"before_start": 1}, "before the copy's start",
          "1 record before the offset where copying started"),
         ({"deleted_on_source": 7}, "deleted on the source",
