@@ -82,7 +82,11 @@ class Failback(FailbackSteps):
         self.options = FailbackOptions.of(operation)
         done = self.operator.carry_out(self.steps(), self.works(), until=DRAIN if prepare else "")
         return FailbackReport(
-            self.flow.name, tails=self.tails(done), moved=self.moved, operation=done
+            self.flow.name,
+            tails=self.tails(done),
+            moved=self.moved,
+            operation=done,
+            unset=self.left,
         )
 
     def agreed(self) -> frozenset[str]:

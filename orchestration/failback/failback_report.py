@@ -21,7 +21,7 @@ class FailbackReport:
     """The tails of a flow's partitions; ``moved``: what the switchover back found.
 
     ``deleted``: topics that are deleted on the source, and created anew. ``only_here``: how many of
-    their offsets the copies lack beside the tail.
+    their offsets the copies lack beside the tail. ``unset``: what other steps left of groups.
     """
 
     flow: str
@@ -31,6 +31,7 @@ class FailbackReport:
     operation: Operation | None = None
     deleted: tuple[str, ...] = ()
     only_here: int = 0
+    unset: tuple[LeaveGroup | LeaveOffset, ...] = ()
 
     @property
     def records(self) -> int:
@@ -39,7 +40,7 @@ class FailbackReport:
     @property
     def left(self) -> tuple[LeaveGroup | LeaveOffset, ...]:
         """Groups, and offsets of groups, that are not set."""
-        return () if self.moved is None else self.moved.left
+        return (*(() if self.moved is None else self.moved.left), *self.unset)
 
     def as_json(self) -> dict[str, Any]:
         """Return everything as values for JSON; times in ms."""
@@ -51,6 +52,7 @@ class FailbackReport:
             "deleted_topics": list(self.deleted),
             "only_at_source": self.only_here,
             "partitions": [asdict(each) for each in self.tails],
+            "left": [{"group": each.group, "why": each.reason} for each in self.left],
             "switchover": None if self.moved is None else self.moved.as_json(),
         }
 
@@ -82,3 +84,5 @@ class FailbackReport:
             )
         if self.moved is not None:
             yield from self.moved.lines()
+        for unset in self.unset:
+            yield f"group {unset.group}: {unset.reason}"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from orchestration.recovery.flow_operation import require_committed
+from orchestration.recovery.group_actions import committed, named
 from replication.errors import ClusterUnavailable
-from replication.offsets.groups.consumer_groups import CommitGroup, Committed
+from replication.offsets.groups.consumer_groups import Committed, LeaveGroup, LeaveOffset
 from replication.planning.explain import counted
 
 if TYPE_CHECKING:
@@ -16,8 +16,12 @@ if TYPE_CHECKING:
     from replication.model import TopicPartition
 
 
-def set_other_groups(back: Switchover, offsets: Mapping[TopicPartition, Mapping[str, int]]) -> str:
+def set_other_groups(
+    back: Switchover, offsets: Mapping[TopicPartition, Mapping[str, int]]
+) -> tuple[str, tuple[LeaveGroup | LeaveOffset, ...]]:
     """Set groups on the source where they have no offset; ``offsets``: those on the target.
+
+    Returns what was done, and what is left.
 
     Raises ClusterUnavailable where some are not known now. What time does not help is left, and
     named: the topics are deleted already, so the failback cannot be undone.
@@ -31,17 +35,19 @@ def set_other_groups(back: Switchover, offsets: Mapping[TopicPartition, Mapping[
     for where, error in errors.items():
         if error.retriable:
             raise ClusterUnavailable(f"offsets of groups in {where} were not translated: {error}")
-    left: list[str] = []
+    left: list[LeaveOffset] = []
     desired: dict[str, dict[TopicPartition, Committed]] = {}
     for where, groups in offsets.items():
         for name, offset in groups.items():
             answer = answers.get(where, {}).get(offset)
-            has = where in there.get(name, {})
-            if not has and where in errors:
-                left.append(f"; left: {name}, {where}: {errors[where]}")
-            elif not has and answer is not None and answer.offset is not None:
+            if where in there.get(name, {}):
+                continue
+            if answer is not None and answer.offset is not None:
                 desired.setdefault(name, {})[where] = Committed(answer.offset)
+                continue
+            refused = f"was not translated: {errors[where]}" if where in errors else ""
+            why = refused or (answer and answer.problem) or "is not copied yet"
+            left.append(LeaveOffset(name, where, f"{where} offset {offset} of its copy {why}"))
     actions = sync.towards(desired, rewind=False) if desired else ()
-    commits = [each for each in actions if isinstance(each, CommitGroup)]
-    require_committed(sync.target.commit(commits))
-    return f"set the offsets of {counted(len(commits), 'other group')}{''.join(left)}"
+    count, unset = committed(sync.target, (*actions, *left))
+    return f"set the offsets of {counted(count, 'other group')}{named(unset)}", unset

@@ -10,7 +10,9 @@ from orchestration.failback.tail_export import export_tail
 from orchestration.failback.tails import FailbackTails
 from orchestration.failback.topic_recreation import TopicRecreation
 from orchestration.flows.intents import signature, write_intent
+from orchestration.recovery.group_actions import committed, named
 from replication.clock import now_ms
+from replication.errors import ClusterUnavailable
 from replication.model import Desired, TopicPartition
 from replication.planning.explain import counted
 from replication.recovery.failback import DRAIN, SINCE, kept_tail
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
     from orchestration.recovery.operator import Work
     from orchestration.switchover.switchover_report import SwitchoverReport
+    from replication.offsets.groups.consumer_groups import LeaveGroup, LeaveOffset
     from replication.state import Operation, Stored
 
 
@@ -31,6 +34,7 @@ class FailbackSteps(FailbackTails):
     """What each step of a failback does. All raise ReplicationError where one cannot succeed."""
 
     moved: SwitchoverReport | None = None  # what the switchover found, if it was carried out
+    left: tuple[LeaveGroup | LeaveOffset, ...] = ()  # of groups that other steps were to set
 
     def works(self) -> Mapping[str, Work]:
         """Return what carries out each step, by its name."""
@@ -45,7 +49,7 @@ class FailbackSteps(FailbackTails):
             DRAIN: self._drain,
             "switch over": self._switch_over,
             "set groups": self._set_groups,
-            "set other groups": lambda operation: TopicRecreation(self).set_groups(operation),
+            "set other groups": self._set_other_groups,
             "close target": self._close,
         }
 
@@ -104,11 +108,32 @@ class FailbackSteps(FailbackTails):
         return f"clients move to {self.flow.source}: point producers and consumers there"
 
     def _set_groups(self, _: Operation) -> str:
-        """Set the groups' offsets on the source once; the running flow goes on with them."""
+        """Set the groups' offsets on the source once; the running flow goes on with them.
+
+        What time does not help is left, and named. Raises ClusterUnavailable where some are not
+        known now.
+        """
         from replication.adapters.group_syncs import opened_sync  # noqa: PLC0415 - on first use
 
         with opened_sync(self.back, self.config) as (sync, _reader):
-            return f"{sync.sync(strict=True)}; clients of both clusters go on"
+            found = sync.plan()
+            if found.unread:
+                raise ClusterUnavailable(f"some groups were not read: {found.unread}")
+            count, self.left = committed(sync.target, (*found.actions, *found.unknown))
+        groups = counted(len({each.group for each in found.translated}), "group")
+        late = f"; {counted(found.waiting, 'offset')} not copied yet" if found.waiting else ""
+        undecided = len(found.undecided)
+        opened = f"; {counted(undecided, 'offset')} in open transactions" if undecided else ""
+        return (
+            f"set the offsets of {count} of {groups}{late}{opened}{named(self.left)}; clients of "
+            "both clusters go on"
+        )
+
+    def _set_other_groups(self, operation: Operation) -> str:
+        recreation = TopicRecreation(self)
+        did = recreation.set_groups(operation)
+        self.left = recreation.left
+        return did
 
     def _close(self, _: Operation) -> str:
         self.operator.amend(writable="")

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from orchestration.failback.tails import FailbackTails
     from replication.adapters.admin.planned_cluster import PlannedCluster
+    from replication.offsets.groups.consumer_groups import LeaveGroup, LeaveOffset
     from replication.state import Operation
 
 _GONE_S = 60.0
@@ -47,6 +48,7 @@ class TopicRecreation:
 
     work: FailbackTails
     clients: KafkaClients = field(default_factory=KafkaClients)
+    left: tuple[LeaveGroup | LeaveOffset, ...] = ()  # of the groups that were to be set
 
     @property
     def _source(self) -> PlannedCluster:
@@ -99,7 +101,7 @@ class TopicRecreation:
         did = "no other group read there"
         if offsets:
             with self.work.way_back() as back:
-                did = set_other_groups(back, offsets)
+                did, self.left = set_other_groups(back, offsets)
         if self.work.flow.groups.sync:  # what is stored of groups is of the new topics from now on
             self.work.sync.sync()
         return did

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from orchestration.flows.observation.flow_reader import look_at
 from orchestration.recovery.failover_report import FailoverReport
 from orchestration.recovery.flow_operation import FlowOperation
-from orchestration.recovery.group_actions import group_actions, on_target
+from orchestration.recovery.group_actions import committed, group_actions, named, on_target
 from replication.model import NO_PRODUCER_ID, TopicPartition
 from replication.offsets.counted_log import CountedLog
-from replication.offsets.groups.consumer_groups import CommitGroup
+from replication.offsets.groups.consumer_groups import CommitGroup, LeaveGroup
 from replication.offsets.offset_map import sync_points_of
 from replication.planning.explain import counted
 from replication.recovery.group_positions import group_positions
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from orchestration.flows.observation.flow_look import FlowLook
+    from replication.offsets.groups.consumer_groups import GroupAction, LeaveOffset
     from replication.recovery.procedure import StepPlan
     from replication.state import Operation, ProvenPosition
 
@@ -44,6 +45,7 @@ class Failover(FlowOperation):
     """
 
     VERB: ClassVar[str] = FAILOVER
+    _refused: tuple[LeaveGroup | LeaveOffset, ...] = field(default=(), init=False)
 
     def steps(self) -> tuple[StepPlan, ...]:
         """Return the steps in order."""
@@ -70,21 +72,33 @@ class Failover(FlowOperation):
         }
         self.operator.take(self.VERB, {})
         done = self.operator.carry_out(self.steps(), works)
-        return replace(self._report(self.proven(done.id)), operation=done)
+        report = self._report(self.proven(done.id))
+        actions = tuple(map(self._outcome, report.actions))
+        return replace(report, actions=actions, operation=done)
+
+    def _outcome(self, action: GroupAction) -> GroupAction:
+        """Return what became of an action: what is still to be set then was refused."""
+        if not isinstance(action, CommitGroup):
+            return action
+        known = (each for each in self._refused if each.group == action.group)
+        return next(known, LeaveGroup(action.group, "its offsets were not set"))
 
     def undo(self) -> str:
         """Close the target again and let the flow run. Raises ClusterRejected if clients wrote."""
         return self.close_target()
 
     def _set_groups(self, operation: Operation) -> str:
-        """Commit the groups' offsets on the target. Raises ClusterRejected if brokers refuse."""
+        """Commit the groups' offsets on the target; what brokers refuse is left and named."""
         report = self._report(self.proven(operation.id))
-        commits = [each for each in report.actions if isinstance(each, CommitGroup)]
-        self.commit(commits)
+        count, unset = committed(self.sync.target, report.actions)
+        self._refused = tuple(each for each in unset if each not in report.left)
         names = {each.group for each in report.groups}
-        left = f"; {counted(len(report.left), 'position')} left" if report.left else ""
+        left = f"; {counted(len(unset), 'position')} left" if unset else ""
         silent = f"; {report.warning}" if report.warning else ""
-        return f"set the offsets of {len(commits)} of {counted(len(names), 'group')}{left}{silent}"
+        return (
+            f"set the offsets of {count} of {counted(len(names), 'group')}{left}"
+            f"{named(self._refused)}{silent}"
+        )
 
     def _report(
         self, positions: Sequence[ProvenPosition], look: FlowLook | None = None

@@ -41,13 +41,12 @@ from replication.state import (
 from replication.supervision.driver_supervision import applications
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator
 
     from orchestration.flows.observation.clients import ClusterClients
     from orchestration.recovery.operator import Operator
     from orchestration.services.state_directory import StateDirectory
     from replication.adapters.offset_reader import OffsetReader
-    from replication.offsets.groups.consumer_groups import CommitGroup
     from replication.offsets.groups.group_sync import GroupSync
     from replication.settings.config import Config
     from replication.settings.flow_settings import Flow
@@ -206,10 +205,6 @@ class FlowOperation:
         )
         return f"proved the positions of {counted(len(found), 'partition')}{doubt}"
 
-    def commit(self, commits: Sequence[CommitGroup]) -> None:
-        """Commit groups' offsets on the target. Raises ClusterRejected if brokers refuse."""
-        require_committed(self.sync.target.commit(commits))
-
     def open_target(self, operation: Operation) -> str:
         """Mark the target as the cluster that clients write to: the point of no return."""
         proven = self.proven(operation.id)
@@ -238,9 +233,3 @@ class FlowOperation:
     def _records(self, kind: type[Kept]) -> Iterator[Kept]:
         """Yield the flow's records of a kind in its status topic."""
         yield from (each for each in self.operator.records() if isinstance(each, kind))
-
-
-def require_committed(refused: Mapping[str, str]) -> None:
-    """Raise ClusterRejected if brokers refused to commit the offsets of groups."""
-    if refused:
-        raise ClusterRejected("; ".join(f"group {g}: {why}" for g, why in refused.items()))

@@ -6,16 +6,24 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from orchestration.flows.target_offsets import left_of, unsettable
-from replication.offsets.groups.consumer_groups import Committed
+from replication.errors import ClusterRejected, ClusterUnavailable
+from replication.offsets.groups.consumer_groups import (
+    CommitGroup,
+    Committed,
+    LeaveGroup,
+    left_alone,
+)
 from replication.offsets.groups.sync_round import TranslatedPosition
 from replication.offsets.offset_map import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from replication.errors import ReplicationError
     from replication.model import OffsetRange, TopicPartition
-    from replication.offsets.groups.consumer_groups import GroupAction
+    from replication.offsets.groups.consumer_groups import GroupAction, LeaveOffset
     from replication.offsets.groups.group_sync import GroupSync
+    from replication.offsets.groups.sync_round import GroupsOf
     from replication.recovery.group_positions import GroupPosition
 
 
@@ -39,6 +47,34 @@ def _settable(at: GroupPosition, offset: int, log: OffsetRange | str) -> GroupPo
         problem = f"is offset {offset} on the target, which {reason}"
         return replace(at, offset=None, again=0, problem=problem)
     return replace(at, offset=max(offset, log.start))
+
+
+def committed(
+    groups: GroupsOf, actions: Sequence[GroupAction]
+) -> tuple[int, tuple[LeaveGroup | LeaveOffset, ...]]:
+    """Commit what can be set; return of how many groups, and what is left, with the reason.
+
+    A group that brokers refuse is left. Raises ClusterUnavailable where some did not answer.
+    """
+    commits = [each for each in actions if isinstance(each, CommitGroup)]
+    refused = groups.commit(commits)
+    passing = {name: why for name, why in refused.items() if why.retriable}
+    require_committed(passing)
+    left = (LeaveGroup(name, f"its offsets were refused: {why}") for name, why in refused.items())
+    return len(commits) - len(refused), (*left_alone(actions), *left)
+
+
+def require_committed(refused: Mapping[str, ReplicationError]) -> None:
+    """Raise if offsets of groups were not committed; ClusterRejected if time does not help."""
+    if refused:
+        passes = any(why.retriable for why in refused.values())
+        kind = ClusterUnavailable if passes else ClusterRejected
+        raise kind("; ".join(f"group {g}: {why}" for g, why in refused.items()))
+
+
+def named(left: Iterable[LeaveGroup | LeaveOffset]) -> str:
+    """Return what is left as ends of a sentence about what was set."""
+    return "".join(f"; left: {each.group}, {each.reason}" for each in left)
 
 
 def group_actions(

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from replication.adapters.offset_reader import OffsetReader
+    from replication.errors import ReplicationError
     from replication.offsets.groups.consumer_groups import (
         CommitGroup,
         GroupAction,
@@ -88,7 +89,7 @@ class HomePositions:
         waits = (stop_first(*each) for each in undecided)
         return HomePlan((*plan_groups(desired, groups), *left), next(chain(unread, waits), ""))
 
-    def commit(self, commits: Sequence[CommitGroup]) -> Mapping[str, str]:
+    def commit(self, commits: Sequence[CommitGroup]) -> Mapping[str, ReplicationError]:
         """Commit the offsets; return which groups brokers refuse, and why."""
         return self.sync.source.commit(commits)
 

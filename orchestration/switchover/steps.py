@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from orchestration.flows.observation.flow_reader import look_at
-from orchestration.recovery.flow_operation import FlowOperation, require_committed
+from orchestration.recovery.flow_operation import FlowOperation
+from orchestration.recovery.group_actions import named, require_committed
 from orchestration.switchover.home_positions import opened_home
 from orchestration.switchover.readiness import halted_by_denial, problems
 from orchestration.switchover.source_clients import SourceClients
@@ -95,7 +96,7 @@ class SwitchoverSteps(FlowOperation):
                 f"{counted(found.waiting, 'group offset')} cannot be translated: records before "
                 "them are not copied yet; stop the consumers, and run this again"
             )
-        self.commit(found.commits)
+        require_committed(self.sync.target.commit(found.commits))
         names = {each.group for each in found.translated}
         actions, home = (*found.actions, *found.unknown), ""
         with opened_home(self.flow, self.config) as way:
@@ -110,9 +111,8 @@ class SwitchoverSteps(FlowOperation):
                     "the original topics"
                 )
         left = SwitchoverReport(self.flow.name, actions=actions).left
-        remarks = "".join(f"; left: {each.group}, {each.reason}" for each in left)
         set_here = f"set the offsets of {len(found.commits)} of {counted(len(names), 'group')}"
-        return f"{set_here}{home}{remarks}"
+        return f"{set_here}{home}{named(left)}"
 
     def _open(self, operation: Operation) -> str:
         """Open the target. Raises ClusterRejected if somebody wrote."""

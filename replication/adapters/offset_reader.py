@@ -258,7 +258,7 @@ class GroupClient:
     def positions(self, groups: Iterable[Group]) -> Mapping[str, Positions]:
         return self.reader.run(self.network.groups.positions(groups))
 
-    def commit(self, plan: Sequence[CommitGroup]) -> Mapping[str, str]:
+    def commit(self, plan: Sequence[CommitGroup]) -> Mapping[str, ReplicationError]:
         return self.reader.run(self.network.groups.commit(plan))
 
     async def _listed(self) -> Mapping[str, Group]:

@@ -16,9 +16,10 @@ from replication.state import TaskReport, status_topic
 from replication.supervision.task_schedule import GROUPS_TASK
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from replication.client.admin import Clients
+    from replication.errors import ReplicationError
     from replication.offsets.groups.sync_round import SyncRound
     from replication.settings.config import Config
     from replication.settings.flow_settings import Flow
@@ -46,10 +47,10 @@ def sync_groups(config: Config, flow: Flow, clients: Clients) -> TaskRunReport: 
 
     with opened_sync(flow, config) as (sync, _):
         found = sync.plan()
-        return report(found, dict(sync.target.commit(found.commits)))
+        return report(found, sync.target.commit(found.commits))
 
 
-def report(found: SyncRound, refused: dict[str, str]) -> TaskRunReport:
+def report(found: SyncRound, refused: Mapping[str, ReplicationError]) -> TaskRunReport:
     """Return the report of a sync: its plan, the outcome of each action, and figures."""
     failures = [f"group {group}: {reason}" for group, reason in refused.items()]
     failures += [f"some groups were skipped: {found.unread}"] if found.unread else []
@@ -67,9 +68,11 @@ def report(found: SyncRound, refused: dict[str, str]) -> TaskRunReport:
     )
 
 
-def _rows(found: SyncRound, refused: dict[str, str]) -> Iterator[dict[str, str]]:
+def _rows(found: SyncRound, refused: Mapping[str, ReplicationError]) -> Iterator[dict[str, str]]:
     for action in found.actions:
-        done = refused.get(action.group, "done") if isinstance(action, CommitGroup) else "skipped"
+        done = "skipped"
+        if isinstance(action, CommitGroup):
+            done = str(refused.get(action.group, "done"))
         for line in explain_group(action):
             yield {"what": line, "outcome": done}
 

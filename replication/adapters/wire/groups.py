@@ -12,7 +12,7 @@ from kafka.protocol.admin import DescribeGroupsRequest, ListGroupsRequest
 from kafka.protocol.consumer import OffsetFetchRequest
 from kafka.protocol.metadata import MetadataRequest
 
-from replication.adapters.wire.connection.retries import COORDINATOR_MOVED, attempts
+from replication.adapters.wire.connection.retries import COORDINATOR_MOVED, TRY_AGAIN, attempts
 from replication.adapters.wire.coordinator_search import (
     FIND_COORDINATOR,
     CoordinatorType,
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 
     from replication.adapters.wire.connection.connections import BrokerConnections
+    from replication.errors import ReplicationError
     from replication.offsets.groups.consumer_groups import CommitGroup, Positions
 
     Call = Callable[[int | None, Any, int], Awaitable[Any]]  # node, request, highest version
@@ -178,8 +179,10 @@ class Groups:
                     self.unreadable[each.group_id] = f"reading its offsets: {why}"
         return positions
 
-    async def commit(self, plan: Sequence[CommitGroup]) -> dict[str, str]:
+    async def commit(self, plan: Sequence[CommitGroup]) -> dict[str, ReplicationError]:
         """Commit offsets; return the reason for each group of which a partition was rejected.
+
+        It is ClusterRejected where the same commit would be rejected again.
 
         The commit has no member id: the coordinator rejects it while the group has members.
         """
@@ -189,9 +192,9 @@ class Groups:
             lambda: asyncio.Semaphore(_COMMITS_IN_FLIGHT)
         )
 
-        async def one(action: CommitGroup) -> str:
+        async def one(action: CommitGroup) -> ReplicationError | None:
             node = coordinators.get(action.group) if action.node is None else action.node
-            why = "it has no coordinator"
+            why: ReplicationError | None = ClusterUnavailable("it has no coordinator")
             for pause in _PAUSES_S:
                 if node is not None:
                     async with turns[node]:
@@ -203,14 +206,18 @@ class Groups:
             return why
 
         reasons = await asyncio.gather(*map(one, plan))
-        return {each.group: why for each, why in zip(plan, reasons, strict=True) if why}
+        return {e.group: why for e, why in zip(plan, reasons, strict=True) if why is not None}
 
-    async def _commit(self, node: int, action: CommitGroup) -> tuple[set[int], str]:
+    async def _commit(
+        self, node: int, action: CommitGroup
+    ) -> tuple[set[int], ReplicationError | None]:
         try:
             answer = await self._call(node, commit_request(action), _COMMIT)
         except ClusterUnavailable as problem:
-            return set(), str(problem)
-        return rejection(answer, action)
+            return set(), problem
+        codes, why = rejection(answer, action)
+        kind = ClusterUnavailable if codes and codes <= TRY_AGAIN else ClusterRejected
+        return codes, kind(why) if why else None
 
     async def _coordinators(self, names: Sequence[str]) -> dict[str, int]:
         """Return the coordinators of groups."""

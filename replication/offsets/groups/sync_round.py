@@ -64,7 +64,7 @@ class GroupsOf(Protocol):
 
     def positions(self, groups: Iterable[Group]) -> Mapping[str, Positions]: ...
 
-    def commit(self, plan: Sequence[CommitGroup]) -> Mapping[str, str]: ...
+    def commit(self, plan: Sequence[CommitGroup]) -> Mapping[str, ReplicationError]: ...
 
 
 class TranslatedPosition(NamedTuple):
@@ -156,7 +156,7 @@ def by_group(
     return found
 
 
-def summary(found: SyncRound, refused: Mapping[str, str], groups: int) -> str:
+def summary(found: SyncRound, refused: Mapping[str, ReplicationError], groups: int) -> str:
     """Return a round in one line; ``groups``: number of the flow's groups."""
     left = [each for each in found.actions if isinstance(each, LeaveGroup)]
     parts = [f"{groups} groups, {len(found.commits) - len(refused)} updated"]
@@ -202,7 +202,10 @@ class IdleGroups:
         return {name: where for name, where in positions.items() if self._at.get(name) != where}
 
     def note(
-        self, positions: Mapping[str, Positions], found: SyncRound, refused: Mapping[str, str]
+        self,
+        positions: Mapping[str, Positions],
+        found: SyncRound,
+        refused: Mapping[str, ReplicationError],
     ) -> None:
         """Note the result of a round for the groups in it.
 

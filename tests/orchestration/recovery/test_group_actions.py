@@ -2,14 +2,35 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import ClassVar
 
-from orchestration.recovery.group_actions import group_actions, on_target
+import pytest
+from support.fakes.memory_groups import Groups
+from support.settings.configs import a_config, a_flow
+
+from orchestration.recovery.failover import Failover
+from orchestration.recovery.failover_report import FailoverReport
+from orchestration.recovery.group_actions import (
+    committed,
+    group_actions,
+    named,
+    on_target,
+    require_committed,
+)
+from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import OffsetRange, TopicPartition
-from replication.offsets.groups.consumer_groups import CommitGroup, Committed, LeaveOffset
+from replication.offsets.groups.consumer_groups import (
+    CommitGroup,
+    Committed,
+    LeaveGroup,
+    LeaveOffset,
+)
 from replication.offsets.groups.group_sync import GroupSync
 from replication.offsets.groups.shared_partitions import DesiredPositions
 from replication.recovery.group_positions import GroupPosition
+from replication.recovery.group_sync_age import GroupSyncAge
+from replication.supervision.recovery_point import recovery_point
 
 HERE = TopicPartition("t", 0)
 LOGS = {HERE: OffsetRange(10, 50)}
@@ -81,3 +102,44 @@ def test_a_position_in_a_merged_partition_is_named_while_another_source_is_silen
     assert left == LeaveOffset(
         "g", HERE, "it has records of others too, and how far the group has read those is not known"
     )
+
+
+SET = CommitGroup("g", {HERE: Committed(10)})
+OTHER = CommitGroup("h", {HERE: Committed(20)})
+LEFT = LeaveOffset("k", HERE, "why")
+
+
+def test_what_brokers_refuse_is_left_and_named_and_the_others_are_set():
+    target = Groups()
+    target.refused = {"g": ClusterRejected("denied")}
+    unset = (LEFT, LeaveGroup("g", "its offsets were refused: denied"))
+    assert committed(target, (SET, LEFT, OTHER)) == (1, unset)
+    assert target.held == {"h": {HERE: Committed(20)}}
+    assert named(unset) == "; left: k, why; left: g, its offsets were refused: denied"
+
+
+def test_what_was_not_committed_for_a_moment_is_tried_again():
+    target = Groups()
+    target.refused = {"g": ClusterUnavailable("silent"), "h": ClusterRejected("denied")}
+    with pytest.raises(ClusterUnavailable, match=r"^group g: silent$"):
+        committed(target, (SET, OTHER))
+    with pytest.raises(ClusterUnavailable, match=r"^group g: silent; group h: denied$"):
+        require_committed(target.commit([SET, OTHER]))
+    with pytest.raises(ClusterRejected, match=r"^group h: denied$"):
+        require_committed(target.commit([OTHER]))
+
+
+def test_a_failover_names_what_brokers_refused_and_opens_the_target(monkeypatch):
+    target, found = Groups(), at(12)
+    target.refused = {"g": ClusterRejected("denied")}
+    failover = Failover(a_flow(), a_config(), None, SimpleNamespace(), None, Sync())
+    point = recovery_point(())
+    report = FailoverReport("A->B", point, (found,), (SET, LEFT), GroupSyncAge(5, 5))
+    monkeypatch.setattr(Failover, "_report", lambda *_: report)
+    monkeypatch.setattr(Failover, "proven", lambda *_: ())
+    monkeypatch.setattr(Sync, "target", target)
+    did = failover._set_groups(SimpleNamespace(id="1"))
+    why = "its offsets were refused: denied"
+    assert did == f"set the offsets of 0 of 1 group; 2 positions left; left: g, {why}"
+    assert [failover._outcome(each) for each in (SET, LEFT)] == [LeaveGroup("g", why), LEFT]
+    assert failover._outcome(OTHER) == LeaveGroup("h", "its offsets were not set")

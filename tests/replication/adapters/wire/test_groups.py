@@ -289,6 +289,12 @@ def test_a_group_that_may_not_be_read_is_named_and_holds_up_no_other(network):
 COMMIT = CommitGroup("g", {B0: Committed(3), A1: Committed(9, "note"), A0: Committed(5)}, node=1)
 
 
+def refused(network, commit: CommitGroup) -> str:
+    """Return the error with which a commit is refused."""
+    (error,) = asyncio.run(network.groups.commit([commit])).values()
+    return repr(error)
+
+
 def test_a_commit_carries_all_positions_and_no_member(network):
     network.responses[OffsetCommitRequest] = [committed(a0=0, a1=0, b0=0)]
     assert asyncio.run(network.groups.commit([COMMIT])) == {}
@@ -305,9 +311,13 @@ def test_a_commit_carries_all_positions_and_no_member(network):
 
 def test_a_rejected_commit_says_why_and_where(network):
     network.responses[OffsetCommitRequest] = [committed(a0=0, a1=25, b0=99)]
-    assert asyncio.run(network.groups.commit([COMMIT])) == {
-        "g": "it has active members on the target (a-1); error 99 (b-0)"
-    }
+    why = "it has active members on the target (a-1); error 99 (b-0)"
+    assert refused(network, COMMIT) == f"ClusterRejected('{why}')"
+
+
+def test_a_commit_that_timed_out_may_pass(network):
+    network.responses[OffsetCommitRequest] = [committed(a0=0, a1=7, b0=0)]
+    assert refused(network, COMMIT) == "ClusterUnavailable('error 7 (REQUEST_TIMED_OUT) (a-1)')"
 
 
 def test_a_commit_follows_a_coordinator_that_moved(network):
@@ -325,13 +335,13 @@ def test_a_commit_follows_a_coordinator_that_moved(network):
 def test_a_commit_whose_coordinator_is_never_ready_is_reported(network):
     network.responses[OffsetCommitRequest] = [committed(a0=16, a1=0, b0=0)]
     network.responses[FindCoordinatorRequest] = [coordinator(6, "g")]
-    assert asyncio.run(network.groups.commit([COMMIT])) == {"g": "error 16 (NOT_COORDINATOR) (a-0)"}
+    assert refused(network, COMMIT) == "ClusterUnavailable('error 16 (NOT_COORDINATOR) (a-0)')"
     assert len(network.requests(OffsetCommitRequest)) == 4
 
 
 def test_an_offset_of_which_the_response_says_nothing_was_not_committed(network):
     network.responses[OffsetCommitRequest] = [committed(a0=0, b0=0)]
-    assert asyncio.run(network.groups.commit([COMMIT])) == {"g": "the response lacks a-1"}
+    assert refused(network, COMMIT) == "ClusterRejected('the response lacks a-1')"
 
 
 def test_a_new_group_is_committed_at_the_coordinator_that_is_found_for_it(network):
@@ -345,12 +355,12 @@ def test_a_new_group_is_committed_at_the_coordinator_that_is_found_for_it(networ
 def test_a_group_without_a_coordinator_is_reported(network):
     network.responses[FindCoordinatorRequest] = [coordinator(-1, "g", error=15)]
     new = CommitGroup("g", {A0: Committed(5)})
-    assert asyncio.run(network.groups.commit([new])) == {"g": "it has no coordinator"}
+    assert refused(network, new) == "ClusterUnavailable('it has no coordinator')"
 
 
 def test_a_coordinator_that_does_not_answer_a_commit_is_the_reason(network):
     network.responses[OffsetCommitRequest] = [ClusterUnavailable("broker 1 is silent")]
-    assert asyncio.run(network.groups.commit([COMMIT])) == {"g": "broker 1 is silent"}
+    assert refused(network, COMMIT) == "ClusterUnavailable('broker 1 is silent')"
 
 
 def described(members: int, error: int = 0) -> DescribeGroupsResponse:
