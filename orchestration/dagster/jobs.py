@@ -15,6 +15,7 @@ from orchestration.dagster.resources import Isthmus, IsthmusResource
 from replication.adapters.local.processes import Process
 from replication.errors import ConfigError
 from replication.model import Desired
+from replication.state import FlowStatus
 from replication.supervision.driver_supervision import Application, applications
 
 GATE_S = 90.0  # a cold JVM on a busy machine takes 20 s; a flow not up by then is not coming up
@@ -56,10 +57,10 @@ def start_application(
     with launcher.acting(app):
         if restart:
             launcher.stop(app)
-        before = _beats(isthmus, app)
+        before = _statuses(isthmus, app)
         process = launcher.start(app)
         context.log.info("application %s: watcher started, process %s", app.name, process.pid)
-        _await_beats(isthmus, app, before, process)
+        _await_statuses(isthmus, app, before, process)
     context.log.info(
         "application %s: all its flows report their status: %s", app.name, ", ".join(before)
     )
@@ -125,26 +126,35 @@ def _application(isthmus: Isthmus, name: str) -> Application:
     raise ConfigError(f"{isthmus.config_path}: no application {name!r}; there is {known}")
 
 
-def _beats(isthmus: Isthmus, app: Application) -> dict[str, int]:
-    """Return the last status time of each flow that should not stop; 0: no status."""
+def _statuses(isthmus: Isthmus, app: Application) -> dict[str, FlowStatus | None]:
+    """Return the last status of each flow that should not stop; None: none is known."""
     config = isthmus.config()
     looks = isthmus.look([(config.flow(name), app) for name in app.flows])
     return {
-        name: look.seen.status.beat_ms if look and look.seen.status else 0
+        name: look.seen.status if look else None
         for name, look in zip(app.flows, looks, strict=True)
         if look is None or look.seen.desired is not Desired.STOP
     }
 
 
-def _await_beats(
-    isthmus: Isthmus, app: Application, before: Mapping[str, int], process: Process
+def _await_statuses(
+    isthmus: Isthmus, app: Application, before: Mapping[str, FlowStatus | None], process: Process
 ) -> None:
     """Wait until each flow writes a new status. Raises Failure when it does not."""
     deadline = time.monotonic() + GATE_S
-    while not all(beat > before.get(flow, 0) for flow, beat in _beats(isthmus, app).items()):
+    while not all(
+        _is_new(status, before.get(flow)) for flow, status in _statuses(isthmus, app).items()
+    ):
         if not process.alive() or time.monotonic() > deadline:
             raise dg.Failure(_reason(isthmus, app, alive=process.alive()), allow_retries=False)
         time.sleep(0.5)
+
+
+def _is_new(status: FlowStatus | None, before: FlowStatus | None) -> bool:
+    """Say whether a status was written since. Its time may be lower: of a clock that was set."""
+    if status is None or before is None:
+        return status is not None
+    return (status.instance, status.beat_ms) != (before.instance, before.beat_ms)
 
 
 def _reason(isthmus: Isthmus, app: Application, *, alive: bool) -> str:
