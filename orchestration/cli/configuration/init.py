@@ -37,36 +37,50 @@ class Mechanism(StrEnum):
     SCRAM_SHA_512 = "SCRAM-SHA-512"
 
 
+_NewFile = Annotated[Path, typer.Argument(help="The file to write.")]
+_Source = Annotated[
+    str | None,
+    typer.Option(help="Cluster to copy from: NAME=HOST:PORT[,HOST:PORT…], or addresses alone."),
+]
+_Target = Annotated[str | None, typer.Option(help="Cluster to copy to, likewise.")]
+_Topics = Annotated[
+    str | None, typer.Option(help="Topics to copy: patterns for whole names, with commas.")
+]
+_BothWays = Annotated[
+    bool | None, typer.Option("--both-ways/--one-way", help="Copy in both directions.")
+]
+_Prefix = Annotated[
+    bool,
+    typer.Option("--prefix", help="Name copies after their source, as in east.orders."),
+]
+_ReplicationFactor = Annotated[
+    int, typer.Option(help="Replicas of new topics; -1: the target's default.")
+]
+_Security = Annotated[
+    Protocol, typer.Option(help="How clients connect; edit the file if clusters differ.")
+]
+_SaslMechanism = Annotated[Mechanism, typer.Option(help="SASL mechanism.")]
+_User = Annotated[
+    str, typer.Option(help="User with SASL; passwords are taken from the environment.")
+]
+_Ca = Annotated[str, typer.Option(help="PEM file with the CA certificate of the brokers.")]
+_Force = Annotated[bool, typer.Option("--force", help="Overwrite the file.")]
+
+
 def init(  # noqa: PLR0913 - an option a parameter
-    file: Annotated[Path, typer.Argument(help="The file to write.")] = _FILE,
+    file: _NewFile = _FILE,
     *,
-    source: Annotated[
-        str | None,
-        typer.Option(help="Cluster to copy from: NAME=HOST:PORT[,HOST:PORT…], or addresses alone."),
-    ] = None,
-    target: Annotated[str | None, typer.Option(help="Cluster to copy to, likewise.")] = None,
-    topics: Annotated[
-        str | None, typer.Option(help="Topics to copy: patterns for whole names, with commas.")
-    ] = None,
-    both_ways: Annotated[
-        bool | None, typer.Option("--both-ways/--one-way", help="Copy in both directions.")
-    ] = None,
-    prefix: Annotated[
-        bool,
-        typer.Option("--prefix", help="Name copies after their source, as in east.orders."),
-    ] = False,
-    replication_factor: Annotated[
-        int, typer.Option(help="Replicas of new topics; -1: the target's default.")
-    ] = -1,
-    security: Annotated[
-        Protocol, typer.Option(help="How clients connect; edit the file if clusters differ.")
-    ] = Protocol.PLAINTEXT,
-    mechanism: Annotated[Mechanism, typer.Option(help="SASL mechanism.")] = Mechanism.SCRAM_SHA_512,
-    user: Annotated[
-        str, typer.Option(help="User with SASL; passwords are taken from the environment.")
-    ] = "",
-    ca: Annotated[str, typer.Option(help="PEM file with the CA certificate of the brokers.")] = "",
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
+    source: _Source = None,
+    target: _Target = None,
+    topics: _Topics = None,
+    both_ways: _BothWays = None,
+    prefix: _Prefix = False,
+    replication_factor: _ReplicationFactor = -1,
+    security: _Security = Protocol.PLAINTEXT,
+    mechanism: _SaslMechanism = Mechanism.SCRAM_SHA_512,
+    user: _User = "",
+    ca: _Ca = "",
+    force: _Force = False,
 ) -> None:
     """Write a commented properties file for two clusters; ask for missing options.
 

@@ -31,35 +31,39 @@ if TYPE_CHECKING:
 
 _ALL = ".*"
 
+_Topics = Annotated[
+    str,
+    typer.Option(help="Only source topics that this regular expression matches in full."),
+]
+_From = Annotated[
+    str,
+    typer.Option(
+        "--from", help="earliest, a time (2026-05-01T08:00:00Z) or a source offset (1200)."
+    ),
+]
+_BytesPerSecond = Annotated[
+    int, typer.Option(min=0, help="Byte budget of all units together; 0: no limit.")
+]
+_FromFiles = Annotated[
+    str | None,
+    typer.Option(
+        "--from-files",
+        help="Append records from Parquet files or JSON lines below this path or URL, "
+        "instead of those on the source.",
+    ),
+]
+_DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the plan; write nothing.")]
+
 
 def backfill(  # noqa: PLR0913 - the options of the command
     file: File,
     flow: One,
     *,
-    topics: Annotated[
-        str,
-        typer.Option(help="Only source topics that this regular expression matches in full."),
-    ] = _ALL,
-    begin: Annotated[
-        str,
-        typer.Option(
-            "--from", help="earliest, a time (2026-05-01T08:00:00Z) or a source offset (1200)."
-        ),
-    ] = EARLIEST,
-    bytes_per_second: Annotated[
-        int, typer.Option(min=0, help="Byte budget of all units together; 0: no limit.")
-    ] = 0,
-    from_files: Annotated[
-        str | None,
-        typer.Option(
-            "--from-files",
-            help="Append records from Parquet files or JSON lines below this path or URL, "
-            "instead of those on the source.",
-        ),
-    ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show the plan; write nothing.")
-    ] = False,
+    topics: _Topics = _ALL,
+    begin: _From = EARLIEST,
+    bytes_per_second: _BytesPerSecond = 0,
+    from_files: _FromFiles = None,
+    dry_run: _DryRun = False,
     output: Format = Output.TEXT,
 ) -> None:
     """Copy the source records from before the first record that a flow copied.

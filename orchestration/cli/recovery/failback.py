@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path  # noqa: TC003 - Typer reads the annotations
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -32,73 +32,84 @@ from replication.recovery.switchover import SwitchoverOptions
 
 _MOVES = SwitchoverOptions()
 
+_Tail = Annotated[
+    TailChoice,
+    typer.Option(
+        "--tail",
+        help="What to do with records that never arrived at the target: merge copies them "
+        "there, after what clients wrote; keep leaves them on the source alone; truncate "
+        "deletes the source topics that have some, and copies them back from the target.",
+    ),
+]
+_Delete = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--delete",
+        metavar="TOPIC",
+        help="With --tail truncate: a topic that may be deleted; repeatable. Without it the "
+        "command asks; with --yes each must be named.",
+    ),
+]
+_Export = Annotated[
+    Path | None,
+    typer.Option(
+        "--export",
+        metavar="DIR",
+        help="Directory for these records, as Parquet and as JSON lines. Default: a new one "
+        "in the state directory.",
+    ),
+]
+_Prepare = Annotated[
+    bool,
+    typer.Option(
+        "--prepare",
+        help="Stop before clients have to move; the next failback continues from there.",
+    ),
+]
+_BothSides = Annotated[
+    bool,
+    typer.Option(
+        "--both-sides",
+        help="Active-active pair: clients stay on both clusters, and both flows keep running.",
+    ),
+]
+_Timeout = Annotated[
+    float,
+    typer.Option(
+        metavar="SECONDS", help="Limit for the copy to complete, and for producers to stop."
+    ),
+]
+_Quiet = Annotated[
+    float,
+    typer.Option(
+        metavar="SECONDS", help="Time without a write to the target before clients are moved."
+    ),
+]
+_DenyWrites = Annotated[
+    bool,
+    typer.Option("--deny-writes", help="Deny all users WRITE on the target while they move."),
+]
+_DryRun = Annotated[
+    bool,
+    typer.Option("--dry-run", help="Show the steps and these records; change nothing."),
+]
+_Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+
 
 def failback(  # noqa: PLR0913 - one parameter per option
     file: File,
     flow: One,
     *,
-    tail: Annotated[
-        TailChoice,
-        typer.Option(
-            "--tail",
-            help="What to do with records that never arrived at the target: merge copies them "
-            "there, after what clients wrote; keep leaves them on the source alone; truncate "
-            "deletes the source topics that have some, and copies them back from the target.",
-        ),
-    ] = TailChoice.MERGE,
-    delete: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--delete",
-            metavar="TOPIC",
-            help="With --tail truncate: a topic that may be deleted; repeatable. Without it the "
-            "command asks; with --yes each must be named.",
-        ),
-    ] = None,
-    export: Annotated[
-        Path | None,
-        typer.Option(
-            "--export",
-            metavar="DIR",
-            help="Directory for these records, as Parquet and as JSON lines. Default: a new one "
-            "in the state directory.",
-        ),
-    ] = None,
-    prepare: Annotated[
-        bool,
-        typer.Option(
-            "--prepare",
-            help="Stop before clients have to move; the next failback continues from there.",
-        ),
-    ] = False,
-    both_sides: Annotated[
-        bool,
-        typer.Option(
-            "--both-sides",
-            help="Active-active pair: clients stay on both clusters, and both flows keep running.",
-        ),
-    ] = False,
-    timeout: Annotated[
-        float,
-        typer.Option(
-            metavar="SECONDS", help="Limit for the copy to complete, and for producers to stop."
-        ),
-    ] = _MOVES.timeout_s,
-    quiet: Annotated[
-        float,
-        typer.Option(
-            metavar="SECONDS", help="Time without a write to the target before clients are moved."
-        ),
-    ] = _MOVES.quiet_s,
-    deny_writes: Annotated[
-        bool,
-        typer.Option("--deny-writes", help="Deny all users WRITE on the target while they move."),
-    ] = False,
-    dry_run: Annotated[
-        bool,
-        typer.Option("--dry-run", help="Show the steps and these records; change nothing."),
-    ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    tail: _Tail = TailChoice.MERGE,
+    delete: _Delete = None,
+    export: _Export = None,
+    prepare: _Prepare = False,
+    both_sides: _BothSides = False,
+    timeout: _Timeout = _MOVES.timeout_s,
+    quiet: _Quiet = _MOVES.quiet_s,
+    deny_writes: _DenyWrites = False,
+    dry_run: _DryRun = False,
+    yes: _Yes = False,
     output: Format = Output.TEXT,
 ) -> None:
     """Move clients back to the source of a failed-over flow, with the records of both clusters.

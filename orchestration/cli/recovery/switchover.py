@@ -28,52 +28,60 @@ from replication.recovery.switchover import SwitchoverOptions
 
 _DEFAULT = SwitchoverOptions()
 
+_Timeout = Annotated[
+    float,
+    typer.Option(
+        metavar="SECONDS",
+        help="Limit for producers on the source to stop, and then for the copy to complete; "
+        "after it everything is undone.",
+    ),
+]
+_Quiet = Annotated[
+    float,
+    typer.Option(
+        metavar="SECONDS", help="Time without a write to the source before clients are moved."
+    ),
+]
+_DenyWrites = Annotated[
+    bool,
+    typer.Option(
+        "--deny-writes",
+        help="Deny all users WRITE on the source topics by ACLs, until the target is open.",
+    ),
+]
+_Tail = Annotated[
+    int,
+    typer.Option(
+        metavar="RECORDS",
+        help="Newest records of each partition to compare with their copies; 0: none.",
+    ),
+]
+_DryRun = Annotated[
+    bool,
+    typer.Option("--dry-run", help="Show the steps and what prevents them; change nothing."),
+]
+_Undo = Annotated[
+    bool,
+    typer.Option(
+        "--undo",
+        help="Undo an interrupted switchover; or close the target and resume the flow, if no "
+        "client wrote there.",
+    ),
+]
+_Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+
 
 def switchover(  # noqa: PLR0913 - one parameter per option
     file: File,
     flow: One,
     *,
-    timeout: Annotated[
-        float,
-        typer.Option(
-            metavar="SECONDS",
-            help="Limit for producers on the source to stop, and then for the copy to complete; "
-            "after it everything is undone.",
-        ),
-    ] = _DEFAULT.timeout_s,
-    quiet: Annotated[
-        float,
-        typer.Option(
-            metavar="SECONDS", help="Time without a write to the source before clients are moved."
-        ),
-    ] = _DEFAULT.quiet_s,
-    deny_writes: Annotated[
-        bool,
-        typer.Option(
-            "--deny-writes",
-            help="Deny all users WRITE on the source topics by ACLs, until the target is open.",
-        ),
-    ] = False,
-    tail: Annotated[
-        int,
-        typer.Option(
-            metavar="RECORDS",
-            help="Newest records of each partition to compare with their copies; 0: none.",
-        ),
-    ] = _DEFAULT.tail,
-    dry_run: Annotated[
-        bool,
-        typer.Option("--dry-run", help="Show the steps and what prevents them; change nothing."),
-    ] = False,
-    undo: Annotated[
-        bool,
-        typer.Option(
-            "--undo",
-            help="Undo an interrupted switchover; or close the target and resume the flow, if no "
-            "client wrote there.",
-        ),
-    ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    timeout: _Timeout = _DEFAULT.timeout_s,
+    quiet: _Quiet = _DEFAULT.quiet_s,
+    deny_writes: _DenyWrites = False,
+    tail: _Tail = _DEFAULT.tail,
+    dry_run: _DryRun = False,
+    undo: _Undo = False,
+    yes: _Yes = False,
     output: Format = Output.TEXT,
 ) -> None:
     """Move clients to the target: wait for producers, drain, compare, set groups, open the target.
