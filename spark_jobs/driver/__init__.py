@@ -5,6 +5,8 @@
 ``batch_end``: Ends the driver of a batch flow once it has copied what the source had, and writes
     how it ended
 ``class_archive``: Write the archive of a driver's Java classes before the first driver starts
+``class_dump``: Writes the archive of a driver's Java classes once it copies: then a start's classes
+    are loaded
 ``cluster_watch``: Watches that a flow's addresses lead to the clusters that the flow has copied
     between
 ``driver_heartbeats``: Writes the flows' signs of life while the driver's main thread waits for
@@ -18,6 +20,8 @@
 ``flow_lease``: Hold a flow for this driver: take and renew its lease, read what operators want
 ``flow_parts``: Builds what drives a flow from the settings in force, and replaces it when the file
     is edited
+``start_leases``: Takes the leases of all flows before Spark starts, and says in their status why it
+    does not
 ``task_list``: Lists the background tasks of a flow, from its settings
 ``task_slots``: Spark's task slots: which flows have enough of them for all of their units
 

@@ -6,26 +6,25 @@ import functools
 import os
 import signal
 import time
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
 import structlog
-from py4j.protocol import Py4JError
 
 from replication.config.changes import is_same
-from replication.errors import ClusterUnavailable, ReplicationError
-from replication.model import FlowState
+from replication.errors import ReplicationError
 from spark_jobs.driver.batch_end import BatchEnd
-from spark_jobs.driver.driver_heartbeats import DriverHeartbeats, StartHeartbeats
+from spark_jobs.driver.class_dump import dump_when_loaded
+from spark_jobs.driver.driver_heartbeats import StartHeartbeats
 from spark_jobs.driver.edited_file import EditedFile, hosted, restart_reason
-from spark_jobs.driver.flow.flow_query import first_line, start_query
+from spark_jobs.driver.flow.flow_query import start_query
 from spark_jobs.driver.flow_parts import FlowParts
+from spark_jobs.driver.start_leases import reasons_in_status, take_leases
 from spark_jobs.driver.task_slots import TaskSlots
 from spark_jobs.metrics.exposition import exposition_of
 from spark_jobs.metrics.metrics_collector import MetricsCollector
 from spark_jobs.metrics.otlp_push import OtlpPush, resource_of
-from spark_jobs.process.jvm import DIED, SparkJvm, dump_archive
+from spark_jobs.process.jvm import DIED, SparkJvm
 from spark_jobs.process.loop_watchdog import LoopWatchdog
 from spark_jobs.process.spark_session import (
     block_directories,
@@ -37,7 +36,7 @@ from spark_jobs.process.startup_timer import StartupTimer
 from spark_jobs.source.data_source import GRACE_S, IsthmusSource
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
     from types import FrameType
 
@@ -52,8 +51,6 @@ if TYPE_CHECKING:
     from spark_jobs.process.appdir import AppDir, Lock
 
 _TICK_S = 0.2
-_RETRY_S = 2.0
-_DUMP_AFTER_S = 8.0
 
 log = structlog.get_logger()
 
@@ -96,9 +93,9 @@ class Driver:
         self._exposition.serve()
         otlp, whose = self._parts.config.metrics.otlp, resource_of(application)
         OtlpPush(otlp, self._exposition.families, whose).start()
-        self._take_leases(lock)
+        take_leases(self._leases, lock)
         timer.end_step("leases_s")
-        with self._reasons_in_status(), StartHeartbeats(self._leases, _die):
+        with reasons_in_status(self._leases), StartHeartbeats(self._leases, _die):
             jvm.connect()
             timer.end_step("jvm_s")
             self._spark = start_session(conf)
@@ -114,40 +111,6 @@ class Driver:
     @property
     def _leases(self) -> list[FlowLease]:
         return [each.lease for each in self._flows]
-
-    def _take_leases(self, lock: Lock) -> None:
-        """Take all leases, in the order of flow names, so that of two drivers one gets all."""
-        for each in self._flows:
-            self._retry_while_unavailable(each.lease.prepare)
-        for each in self._flows:
-            self._retry_while_unavailable(each.lease.take)
-            each.lease.probe_fencing()
-        generations = {each.flow.name: each.lease.status.generation for each in self._flows}
-        lock.write(generations=generations)
-
-    @contextmanager
-    def _reasons_in_status(self) -> Iterator[None]:
-        """Write into the status of each flow why Spark does not start; raise it again."""
-        try:
-            yield
-        except ReplicationError as error:
-            for each in self._flows:
-                each.lease.beat(state=str(FlowState.FAILED), reason=str(error))
-                each.lease.close()
-            raise
-
-    def _retry_while_unavailable(self, action: Callable[[], None]) -> None:
-        logged = ""
-        while True:
-            try:
-                action()
-            except ClusterUnavailable as error:
-                if str(error) != logged:
-                    log.warning("target not reachable, retrying", reason=str(error))
-                logged = str(error)
-                time.sleep(_RETRY_S)
-            else:
-                return
 
     def _loop(self, jvm: SparkJvm) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -226,24 +189,8 @@ class Driver:
         return self._spark is None or self._slots.suffice(self._spark)
 
     def _dump_classes(self, jvm: SparkJvm) -> None:
-        """Write the class archive once, when all classes that a start needs are loaded.
-
-        The JVM stops meanwhile, and so would each call of ours; units copy on.
-        """
-        if jvm.archive is None or not all(
-            each.cycle.copies_since(_DUMP_AFTER_S) for each in self._flows
-        ):
-            return
-        archive, jvm.archive = jvm.archive, None
         if self._spark is not None:
-            self._dump(self._spark, archive)
-
-    def _dump(self, spark: SparkSession, archive: Path) -> None:
-        with DriverHeartbeats(self._leases):
-            try:
-                dump_archive(spark.sparkContext._gateway, archive)  # noqa: SLF001 - see dump_archive
-            except (OSError, Py4JError) as error:
-                log.warning("no class archive: the next start is slower", reason=first_line(error))
+            dump_when_loaded(jvm, self._spark, self._flows)
 
     def _start(self, name: str, generation: int, attempt: int, after: int) -> FlowQuery:
         directory = self._directory.flow(name)

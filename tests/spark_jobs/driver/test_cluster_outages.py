@@ -9,18 +9,14 @@ import pytest
 from structlog.testing import capture_logs
 
 from replication.errors import ClusterRejected, ClusterUnavailable, EnvironmentProblem
-from spark_jobs.driver import driver_loop
+from spark_jobs.driver import driver_loop, start_leases
 from spark_jobs.driver.driver_loop import Driver
+from spark_jobs.driver.start_leases import reasons_in_status, retry_while_unavailable
 from spark_jobs.process.spark_session import block_directories
 
 
-@pytest.fixture
-def waiting(monkeypatch) -> Driver:
-    monkeypatch.setattr(driver_loop, "_RETRY_S", 0.001)
-    return Driver.__new__(Driver)
-
-
-def test_bl_106_a_target_that_is_down_at_the_start_is_waited_for_and_reported_once(waiting):
+def test_bl_106_a_target_that_is_down_at_the_start_is_waited_for_and_reported_once(monkeypatch):
+    monkeypatch.setattr(start_leases, "_RETRY_S", 0.001)
     answers = [ClusterUnavailable("B: connection refused")] * 3
     answers += [ClusterUnavailable("B: no response in time"), None]
 
@@ -29,17 +25,17 @@ def test_bl_106_a_target_that_is_down_at_the_start_is_waited_for_and_reported_on
             raise answer
 
     with capture_logs() as logs:
-        waiting._retry_while_unavailable(ask)
+        retry_while_unavailable(ask)
     assert [each["reason"] for each in logs] == ["B: connection refused", "B: no response in time"]
     assert not answers
 
 
-def test_a_target_that_refuses_is_not_waited_for(waiting):
+def test_a_target_that_refuses_is_not_waited_for():
     def ask() -> None:
         raise ClusterRejected("B: authentication failed")
 
     with pytest.raises(ClusterRejected):
-        waiting._retry_while_unavailable(ask)
+        retry_while_unavailable(ask)
 
 
 @pytest.fixture
@@ -88,11 +84,9 @@ def a_driven_flow(restart_reason="", *, stalls=False):
     )
 
 
-def test_bl_232_why_spark_does_not_start_is_in_the_status_of_each_flow(driving):
+def test_bl_232_why_spark_does_not_start_is_in_the_status_of_each_flow():
     output = []
     lease = SimpleNamespace(beat=lambda **status: output.append(status), close=lambda: None)
-    driving._flows = [SimpleNamespace(lease=lease)] * 2
-
-    with pytest.raises(EnvironmentProblem), driving._reasons_in_status():
+    with pytest.raises(EnvironmentProblem), reasons_in_status([lease] * 2):
         raise EnvironmentProblem("starting Java for Spark: it exited")
     assert output == [{"state": "FAILED", "reason": "starting Java for Spark: it exited"}] * 2

@@ -11,9 +11,8 @@ from py4j.protocol import Py4JError
 from structlog.testing import capture_logs
 
 from replication.errors import EnvironmentProblem, FlowTaken
-from spark_jobs.driver import driver_heartbeats, driver_loop
+from spark_jobs.driver import class_dump, driver_heartbeats
 from spark_jobs.driver.driver_heartbeats import StartHeartbeats
-from spark_jobs.driver.driver_loop import Driver
 
 
 class Lease:
@@ -95,8 +94,7 @@ def test_a_start_that_does_not_end_is_given_up_and_the_status_says_why():
 def test_while_the_jvm_stops_for_its_class_archive_the_flow_stays_what_it_is(
     monkeypatch, error, logged
 ):
-    lease, driver = Lease(), Driver.__new__(Driver)
-    driver._flows = [SimpleNamespace(lease=lease)]
+    lease = Lease()
     spark = SimpleNamespace(sparkContext=SimpleNamespace(_gateway=None))
 
     def dump(_gateway: object, _archive: Path) -> None:
@@ -104,8 +102,29 @@ def test_while_the_jvm_stops_for_its_class_archive_the_flow_stays_what_it_is(
         if error is not None:
             raise error
 
-    monkeypatch.setattr(driver_loop, "dump_archive", dump)
+    monkeypatch.setattr(class_dump, "dump_archive", dump)
     with capture_logs() as logs:
-        driver._dump(spark, Path("x"))
+        class_dump.dump(spark, Path("x"), [lease])
     assert set(lease.output) == {("RUNNING", "4 gaps")}
     assert [each["reason"] for each in logs] == logged
+
+
+def test_the_class_archive_is_written_once_when_all_flows_have_copied_for_a_while(monkeypatch):
+    dumped, archive = [], Path("classes.jsa")
+    monkeypatch.setattr(
+        class_dump, "dump", lambda _spark, path, leases: dumped.append((path, leases))
+    )
+    copies, jvm = {"one": 9.0, "two": 7.0}, SimpleNamespace(archive=archive)
+    flows = [
+        SimpleNamespace(
+            lease=name,
+            cycle=SimpleNamespace(copies_since=lambda s, name=name: copies[name] >= s),
+        )
+        for name in copies
+    ]
+    class_dump.dump_when_loaded(jvm, None, flows)
+    assert (dumped, jvm.archive) == ([], archive)
+    copies["two"] = 8.0
+    for _ in range(2):
+        class_dump.dump_when_loaded(jvm, None, flows)
+    assert dumped == [(archive, ["one", "two"])]
