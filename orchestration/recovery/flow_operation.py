@@ -15,7 +15,7 @@ from orchestration.recovery.step_retry import WaitLimits
 from orchestration.recovery.unwritten_target import UnwrittenTarget
 from orchestration.services.launcher import Launcher
 from orchestration.services.state_directory import state_directory
-from replication.client.state_log import StateLog
+from replication.client.state_topic.state_log import StateLog
 from replication.clock import now_ms
 from replication.errors import ClusterRejected, ConfigError
 from replication.model import Desired, FlowState

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from replication.adapters.wire import connect
-from replication.client.state_log import StateLog
+from replication.client.state_topic.state_log import StateLog
 from replication.model import (
     EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,

@@ -18,8 +18,8 @@ No client is here: ``replication.adapters`` implements the protocols.
     leader (KIP-392)
 ``producer_identity``: Producer identity: a transactional id, its producer id and epoch, and the
     driver generation
-``read_committed``: Buffers records of open transactions until their markers arrive (read_committed)
-``state_log``: Reads and appends a single-partition state topic over the unit's own connections
+``state_topic``: One of Isthmus' own topics, over the connections of a unit: what it holds, and what
+    is appended
 
 May import: ``settings`` and what is below ``settings``.
 """

@@ -16,7 +16,7 @@ from replication.errors import ClusterRejected, ClusterUnavailable
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from replication.client.state_log import StateLog
+    from replication.client.state_topic.state_log import StateLog
     from replication.copier.partition.partition_copy import PartitionCopy
     from replication.copier.produce.producers import Producers
     from replication.copier.produce.sender import Sender

@@ -13,7 +13,7 @@ from replication.records.batch import walk
 from replication.records.codec import BatchRecord, decode, encode, with_headers
 
 if TYPE_CHECKING:
-    from replication.client.state_log import StateLog
+    from replication.client.state_topic.state_log import StateLog
     from replication.copier.partition.partition_copy import PartitionCopy
 
 

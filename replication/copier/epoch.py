@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from replication.client.moment import Moment
-from replication.client.state_log import StateLog
+from replication.client.state_topic.state_log import StateLog
 from replication.errors import ClusterUnavailable, FlowTaken
 from replication.state import Control, FlowStatus, status_topic
 

@@ -21,7 +21,7 @@ from replication.settings.state_policies import STOP, choose
 from replication.state import Loss
 
 if TYPE_CHECKING:
-    from replication.client.state_log import StateLog
+    from replication.client.state_topic.state_log import StateLog
     from replication.copier.dead_letters import DeadLetters
     from replication.copier.partition.partition_copy import PartitionCopy
     from replication.copier.partition.position import Position

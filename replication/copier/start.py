@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from replication.client.network import Fenced
-from replication.client.state_log import StateLog
+from replication.client.state_topic.state_log import StateLog
 from replication.clock import now_ms
 from replication.copier.takeover.placement.isolation import choose_isolation
 from replication.copier.takeover.placement.lost_anchor import LostAnchors

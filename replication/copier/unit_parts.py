@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
-from replication.client.state_log import StateLog
+from replication.client.state_topic.state_log import StateLog
 from replication.copier.anchor_writer import AnchorWriter
 from replication.copier.dead_letters import DeadLetters
 from replication.copier.error_policy import ErrorPolicy

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from replication.client.state_log import StateLog
+from replication.client.state_topic.state_log import StateLog
 from replication.errors import ClusterRejected
 from replication.model import NO_PRODUCER_ID
 from replication.state import PRODUCERS_TOPIC, Anchor, Claim, ProducerEntry, is_anchors_topic

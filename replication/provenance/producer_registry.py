@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from replication.client.state_log import StateLog
+from replication.client.state_topic.state_log import StateLog
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import LATEST_TIMESTAMP, UNKNOWN_OFFSET
 from replication.provenance.origins import Origins

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from replication.client.network import Network
-    from replication.client.state_log import StateLog
+    from replication.client.state_topic.state_log import StateLog
     from replication.model import ProducerIdAndEpoch
 
 # How long what a former producer id sent may be on its way; as in ``copier.takeover.takeover`` (W).

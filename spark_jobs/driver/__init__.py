@@ -5,7 +5,7 @@
 ``batch_end``: Ends the driver of a batch flow once it has copied what the source had, and writes
     how it ended
 ``class_archive``: Write the archive of a driver's Java classes before the first driver starts
-``class_dump``: Writes the archive of a driver's Java classes once it copies: then a start's classes
+``class_dump``: Writes the archive of Java classes of a driver that copies: all that a start needs
     are loaded
 ``cluster_watch``: Watches that a flow's addresses lead to the clusters that the flow has copied
     between

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from replication.client.error_codes import named_error
 from replication.client.producer_identity import ProducerIdentity
-from replication.client.state_log import StateLog
+from replication.client.state_topic.state_log import StateLog
 from replication.clock import now_ms
 from replication.copier.takeover.target_registry import TargetRegistry
 from replication.copier.unit_assignment import unit_of

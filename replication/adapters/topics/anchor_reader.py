@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from replication.adapters.wire import connect
-from replication.client.state_log import StateLog
+from replication.client.state_topic.state_log import StateLog
 from replication.model import TopicPartition
 from replication.state import (
     Anchor,

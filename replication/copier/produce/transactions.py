@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from replication.client.producer_identity import ProducerIdentity
-    from replication.client.state_log import StateLog
+    from replication.client.state_topic.state_log import StateLog
     from replication.copier.partition.partition_copy import PartitionCopy
     from replication.copier.partition.transactional_copy import JoinRequests, TransactionalCopy
     from replication.copier.produce.producers import Producers

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from replication.client.network import Network
-    from replication.client.state_log import StateLog
+    from replication.client.state_topic.state_log import StateLog
 
 _MAX_EPOCH = 32_000  # of a producer id; the protocol ends at 32,767
 

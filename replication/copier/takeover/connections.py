@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from replication.client.cluster_ids import FlowClusters
 from replication.client.preferred_replicas import Replicas
-from replication.client.state_log import StateLog
+from replication.client.state_topic.state_log import StateLog
 from replication.copier.takeover.takeover import Takeover
 from replication.provenance.anchored_producers import AnchoredProducers
 from replication.provenance.producer_registry import SourceRegistry

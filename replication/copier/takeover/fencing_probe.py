@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from replication.client.network import Fenced, NotGranted
-from replication.client.state_log import StateLog
+from replication.client.state_topic.state_log import StateLog
 from replication.clock import now_ms
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.records.codec import encode, plain_record

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from replication.client.state_log import StateLog
+    from replication.client.state_topic.state_log import StateLog
     from replication.copier.partition.partition_copy import PartitionCopy
 
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from replication.client.network import Network
     from replication.client.producer_identity import ProducerIdentity
-    from replication.client.state_log import StateLog
+    from replication.client.state_topic.state_log import StateLog
     from replication.copier.partition.partition_copy import PartitionCopy
     from replication.provenance.origins import ReplicationPath
 

@@ -21,7 +21,7 @@ from replication.state import Anchor, ProducerEntry
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from replication.client.state_log import StateLog
+    from replication.client.state_topic.state_log import StateLog
 
 _PATH = "~"  # in a transactional id: it forwards copies, see ``forwarding_id``
 

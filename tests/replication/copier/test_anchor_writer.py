@@ -12,7 +12,7 @@ from support.copier.two_clusters import a_spec
 from support.fakes.memory_network import MemoryCluster
 
 from replication.client.error_codes import ErrorCode
-from replication.client.state_log import StateLog
+from replication.client.state_topic.state_log import StateLog
 from replication.copier.anchor_writer import AnchorWriter
 from replication.copier.takeover.connections import new_connections
 from replication.state import anchors_topic

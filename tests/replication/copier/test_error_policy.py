@@ -13,7 +13,7 @@ from support.records.record_batches import a_batch, unpackable
 
 from replication.client.error_codes import ErrorCode
 from replication.client.fetch_values import FetchBuffer
-from replication.client.state_log import StateLog
+from replication.client.state_topic.state_log import StateLog
 from replication.copier.dead_letters import DeadLetters
 from replication.copier.error_policy import ErrorPolicy
 from replication.copier.partition.broker_errors import Recovery, corrupt, out_of_range

@@ -10,7 +10,7 @@ from support.fakes.memory_network import MemoryCluster
 from support.records.record_batches import a_batch, a_marker
 
 from replication.client.fetch_values import Fetched
-from replication.client.state_log import StateLog
+from replication.client.state_topic.state_log import StateLog
 from replication.copier import foreign_writers
 from replication.copier.foreign_writers import AppendGaps, ForeignWriters
 from replication.copier.partition.broker_errors import Recovery

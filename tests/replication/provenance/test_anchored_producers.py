@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from support.fakes.memory_network import MemoryCluster
 
-from replication.client.state_log import StateLog
+from replication.client.state_topic.state_log import StateLog
 from replication.errors import ClusterUnavailable
 from replication.provenance.anchored_producers import AnchoredProducers
 from replication.provenance.producer_registry import SourceRegistry

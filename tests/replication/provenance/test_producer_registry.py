@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from support.fakes.memory_network import MemoryCluster
 
-from replication.client.state_log import StateLog
+from replication.client.state_topic.state_log import StateLog
 from replication.errors import ClusterUnavailable
 from replication.provenance import producer_registry
 from replication.provenance.producer_registry import SourceRegistry

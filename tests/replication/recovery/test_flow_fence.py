@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from support.fakes.memory_network import FENCED, MemoryCluster
 
-from replication.client.state_log import StateLog
+from replication.client.state_topic.state_log import StateLog
 from replication.copier.takeover import takeover
 from replication.model import Mode, ProducerIdAndEpoch, TopicPartition
 from replication.records.batch import restamp

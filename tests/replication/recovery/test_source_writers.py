@@ -7,7 +7,7 @@ import asyncio
 from support.fakes.memory_network import MemoryCluster
 from support.records.record_batches import a_marker
 
-from replication.client.state_log import StateLog
+from replication.client.state_topic.state_log import StateLog
 from replication.model import ProducerIdAndEpoch, TopicPartition
 from replication.provenance.origins import ForwardingRule
 from replication.records.batch import TRANSACTIONAL, restamp

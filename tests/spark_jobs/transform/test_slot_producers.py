@@ -10,7 +10,7 @@ from support.fakes.memory_network import MemoryCluster
 from support.settings.configs import a_flow
 
 from replication.client.network import Fenced
-from replication.client.state_log import StateLog
+from replication.client.state_topic.state_log import StateLog
 from replication.copier.unit_assignment import unit_of
 from replication.errors import ClusterRejected
 from replication.model import Mode, PartitionPlan, PartitionState, TopicPartition

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from replication.client.error_codes import ErrorCode
 from replication.client.fetch_session import FetchOptions
 from replication.client.network import NotGranted, PartitionReader
-from replication.client.state_log import StateLog
+from replication.client.state_topic.state_log import StateLog
 from replication.errors import ClusterUnavailable
 from replication.model import EARLIEST_TIMESTAMP, Mode, TopicPartition
 from replication.records.batch import LOG_APPEND_TIME, walk

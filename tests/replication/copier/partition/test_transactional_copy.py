@@ -22,7 +22,7 @@ from support.records.record_batches import a_batch
 
 from replication.client.fetch_values import FetchBuffer
 from replication.client.producer_identity import ProducerIdentity
-from replication.client.state_log import StateLog
+from replication.client.state_topic.state_log import StateLog
 from replication.copier.anchor_writer import AnchorWriter
 from replication.copier.partition.broker_errors import PartitionError, Recovery
 from replication.copier.partition.intake import take

@@ -14,7 +14,7 @@ from support.records.record_batches import a_batch
 
 from replication.client.fetch_values import FetchBuffer
 from replication.client.network import NotGranted
-from replication.client.state_log import StateLog
+from replication.client.state_topic.state_log import StateLog
 from replication.copier.foreign_writers import AppendGaps
 from replication.copier.partition.intake import take
 from replication.copier.partition.recovery_queue import RecoveryQueue
@@ -164,4 +164,4 @@ def test_invariant_f_a_renewed_producer_id_is_registered_and_appends_the_anchors
     producers, entry = asyncio.run(renewed())
     assert producers.me.producer == (900, 0)
     assert (entry.flow, entry.transactional_id) == ("A->B", "isthmus.A->B.0")
-    assert producers.connections.takeover.anchors.producer == producers.me.producer
+    assert producers.connections.takeover.anchors.appender.producer == producers.me.producer

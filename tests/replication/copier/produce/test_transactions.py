@@ -16,7 +16,7 @@ from support.records.record_batches import a_marker
 
 from replication.client.error_codes import ErrorCode
 from replication.client.producer_identity import ProducerIdentity
-from replication.client.state_log import StateLog
+from replication.client.state_topic.state_log import StateLog
 from replication.copier.fetch.fetcher_manager import FetcherManager
 from replication.copier.foreign_writers import AppendGaps
 from replication.copier.partition.broker_errors import Recovery

@@ -7,8 +7,8 @@ import asyncio
 import pytest
 from support.fakes.memory_network import MemoryCluster
 
-from replication.client import state_log
 from replication.client.network import Fenced, NotGranted
+from replication.client.state_topic import state_log
 from replication.copier.takeover.fencing_probe import missing_guarantees
 from replication.errors import ClusterRejected
 from replication.model import ProducerIdAndEpoch

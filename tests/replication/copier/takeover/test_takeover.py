@@ -12,7 +12,7 @@ from support.fakes.memory_network import MemoryCluster
 from support.records.record_batches import a_batch, a_marker
 
 from replication.client.producer_identity import ProducerIdentity
-from replication.client.state_log import StateLog
+from replication.client.state_topic.state_log import StateLog
 from replication.copier.partition.partition_copy import PartitionCopy
 from replication.copier.partition.position import claim
 from replication.copier.partition.transactional_copy import TransactionalCopy
@@ -144,7 +144,7 @@ def test_invariant_f_the_first_producer_id_of_a_cluster_is_registered_as_well_on
         target = MemoryCluster()
         side = Side(target, "u0")
         await side.me()
-        side.takeover.entries.log.producer = side.log.producer
+        side.takeover.entries.log.appender.producer = side.log.appender.producer
         for number in (0, 0, NO_PRODUCER_ID, 4):
             await side.takeover.entries.register(ProducerEntry(number, "f", "a", "u0"))
         return await StateLog(target, "registry").read_on()
@@ -291,7 +291,7 @@ def test_a_takeover_waits_for_a_late_marker_in_the_anchors_topic_and_what_it_com
         await first.log.append([replace(CLEAN, mode=Mode.TRANSACTIONAL)])
         partition, _ = await first.take(TransactionalCopy)
         anchor = replace(partition.anchor(0), source=9, target=12)
-        me = ProducerIdentity("u0", *first.log.producer, 1)
+        me = ProducerIdentity("u0", *first.log.appender.producer, 1)
         await first.log.append([anchor], within=me)
         target.late = [a_marker(0, *me.producer, COMMIT)]
         taken, _ = await Side(target, "u1").take(TransactionalCopy)

@@ -10,7 +10,7 @@ from pyspark.errors import PySparkException
 from support.fakes.memory_network import MemoryCluster
 from support.settings.configs import a_flow
 
-from replication.client.state_log import StateLog
+from replication.client.state_topic.state_log import StateLog
 from replication.model import Mode, PartitionPlan, TopicPartition
 from replication.settings.state_policies import Policies
 from replication.settings.transform_settings import SettingText, TopicTransform

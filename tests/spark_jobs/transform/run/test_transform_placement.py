@@ -8,7 +8,7 @@ import pytest
 from support.fakes.memory_network import MemoryCluster
 from support.settings.configs import a_flow
 
-from replication.client.state_log import StateLog
+from replication.client.state_topic.state_log import StateLog
 from replication.model import Choice, Mode, PartitionPlan, PartitionState, TopicPartition
 from replication.settings.state_policies import CONTINUE, STOP, Policies
 from replication.state import Anchor, Loss, anchors_topic

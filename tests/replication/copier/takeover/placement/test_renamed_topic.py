@@ -11,7 +11,7 @@ from support.copier.two_clusters import a_spec
 from support.fakes.memory_network import OUT_OF_RANGE, MemoryCluster
 from support.records.record_batches import a_batch
 
-from replication.client.state_log import StateLog
+from replication.client.state_topic.state_log import StateLog
 from replication.copier.partition.position import Position
 from replication.copier.spec import UnitSpec
 from replication.copier.start import start

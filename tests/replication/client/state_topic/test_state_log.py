@@ -14,7 +14,7 @@ from support.fakes.memory_network import MemoryCluster
 from support.records.record_batches import a_marker
 
 from replication.client.error_codes import ErrorCode
-from replication.client.state_log import StateLog
+from replication.client.state_topic.state_log import StateLog
 from replication.errors import ClusterUnavailable
 from replication.model import TopicPartition
 from replication.records.batch import ABORT, COMMIT, TRANSACTIONAL, restamp
@@ -23,7 +23,8 @@ from replication.records.codec import encode, plain_record
 
 def test_anchors_of_thousands_of_partitions_go_out_in_batches_that_a_topic_takes():
     cluster, anchors = MemoryCluster(), [a_start(number) for number in range(3000)]
-    log = StateLog(cluster, "anchors", producer=(7, 0))
+    log = StateLog(cluster, "anchors")
+    log.appender.producer = (7, 0)
     asyncio.run(log.append(anchors))
     written = cluster.logs[TopicPartition("anchors", 0)]
     assert max(map(len, written.batches)) < 300_000
@@ -117,7 +118,8 @@ def test_of_a_key_the_record_that_stands_last_counts_however_late_its_marker_cam
 def test_an_append_that_the_broker_has_already_is_done():
     """A retry whose first try landed: the broker answers DUPLICATE_SEQUENCE_NUMBER (46)."""
     cluster, first, second = MemoryCluster(), a_start(0), a_start(1)
-    log = StateLog(cluster, "anchors", producer=(7, 0))
+    log = StateLog(cluster, "anchors")
+    log.appender.producer = (7, 0)
     landed = []
 
     def lands_unheard(_topic: str, batch: bytes) -> int:
@@ -139,7 +141,8 @@ def test_an_append_that_the_broker_has_already_is_done():
 def test_after_an_append_with_an_unknown_outcome_the_next_one_is_no_repetition_of_it():
     """The network is gone before the response: another batch of its sequence would be left out."""
     cluster, anchors = MemoryCluster(), [a_start(number) for number in range(4)]
-    log = StateLog(cluster, "anchors", producer=(7, 0))
+    log = StateLog(cluster, "anchors")
+    log.appender.producer = (7, 0)
     landed: list[bytes] = []
 
     def lands_unheard(_topic: str, batch: bytes) -> int:
