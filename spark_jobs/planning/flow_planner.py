@@ -33,15 +33,16 @@ if TYPE_CHECKING:
 
     from replication.client.admin import ClusterAdmin, TopicInfo
     from replication.model import NameChange, PartitionPlan, TopicPartition
-    from replication.naming.conflicts import Named
+    from replication.naming.conflicts import NameConflict, Named
     from replication.naming.topic_namer import Namer
     from replication.planning.planner import Planner
     from replication.provenance.routes import Routes
+    from replication.settings.naming_settings import MappedName
     from replication.state import AbsentTopic
     from spark_jobs.planning.delivery_modes import DeliveryModes
     from spark_jobs.planning.names_in_use import NamesInUse
     from spark_jobs.planning.naming_guard import NamingGuard
-    from spark_jobs.planning.source_topics import SourceTopics
+    from spark_jobs.planning.source_topics import SourceLook, SourceTopics
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,24 @@ class FlowPlanMemory(NamedTuple):
     topics: SourceTopics
     names: NamesInUse
     check: Callable[[ClusterAdmin, ClusterAdmin], None]
+
+
+class _ChosenTopics(NamedTuple):
+    """The topics of the source that are copied; those that are not have a reason here."""
+
+    selected: tuple[str, ...]  # by the flow's settings, without the ``hidden`` ones
+    hidden: Mapping[
+        str, MappedName
+    ]  # of the selected ones: they would come back, but for their names
+    changes: Changes  # of names
+    conflicts: tuple[NameConflict, ...]
+    copies: Mapping[str, str]  # target topic by source topic
+
+    @property
+    def to_make(self) -> dict[str, str]:
+        """Those that are made on the target: not while an operator has to choose a name."""
+        waiting = {topic for topic, each in self.changes.items() if not each.choice}
+        return {topic: copy for topic, copy in self.copies.items() if topic not in waiting}
 
 
 class FlowPlanner:
@@ -107,51 +126,73 @@ class FlowPlanner:
         """
         self._check_clusters(source, target)
         look = self._source_topics.look(source)
-        theirs = look.topics
-        names = frozenset(theirs)
-        ours = target.topics()
-        hidden = self._names.copies(look.selected)
-        selected = tuple(each for each in look.selected if each not in hidden)
-        changes = self._names.changes(selected, theirs, ours)
-        named = _in_use(self._named(selected), changes)
-        conflicts = self._guard.conflicts(self._flow.name, named, ours, target)
-        barred = refusals(conflicts, self._flow.name)
-        copies = {each.topic: each.target for each in named if each.topic not in barred}
-        chosen = {each: theirs[each] for each in copies}
-        notes = (
-            *(Note(str(each), bool(each.refused)) for each in conflicts),
-            *(Note(f"{e.name}: {e.reason}", refused=True) for e in self._nameless(names)),
-            *(Note(each, refused=False) for each in self._without_start(chosen)),
-            *change_notes(changes, ours),
-            *(Note(each, refused=False) for each in self._names.warnings),
-            *hidden_notes(hidden),
-        )
-        problems: tuple[str, ...] = ()
-        waiting = {topic for topic, each in changes.items() if not each.choice}
-        to_make = {topic: copy for topic, copy in copies.items() if topic not in waiting}
-        if missing := _missing_topics(to_make, theirs, ours):
-            outcome, problems = self._make(missing, changes, planner)
+        theirs, ours = look.topics, target.topics()
+        chosen = self._choose(look, ours, target)
+        notes, problems = self._notes(chosen, theirs, ours), tuple[str, ...]()
+        if missing := _missing_topics(chosen.to_make, theirs, ours):
+            outcome, problems = self._make(missing, chosen.changes, planner)
             notes, ours = (*notes, *outcome), target.topics()
-        there = {name: ours[copy] for name, copy in copies.items() if copy in ours}
+        there = {name: ours[copy] for name, copy in chosen.copies.items() if copy in ours}
         modes = self._modes.of({(each, there[each].name) for each in there}, source, target)
-        if look.is_first:
-            self._prompt = frozenset(each for each, _ in partition_pairs(chosen, there))
+        texts = (self._guard.unreadable, *problems, *(each.text for each in notes))
         return FlowPlan(
-            self._renamed(
-                self._partitions(MatchedTopics(chosen, there, modes, look.inventory, self._prompt)),
-                changes,
-            ),
-            tuple(
-                filter(None, (self._guard.unreadable, *problems, *(each.text for each in notes)))
-            ),
-            self._gap(names.union(each.topic for each in look.absent))
-            or nothing_else(selected, hidden),
-            "; ".join(filter(None, self._remarks(changes))),
+            self._planned(look, chosen, there, modes),
+            tuple(filter(None, texts)),
+            self._gap(frozenset(theirs).union(each.topic for each in look.absent))
+            or nothing_else(chosen.selected, chosen.hidden),
+            "; ".join(filter(None, self._remarks(chosen.changes))),
             self._state_topics.deleted(ours),
             "; ".join(each.text for each in notes if each.refused),
             look.absent,
             self._state_topics.at_risk(target, ours.keys()),
         )
+
+    def _choose(
+        self, look: SourceLook, ours: Mapping[str, TopicInfo], target: ClusterAdmin
+    ) -> _ChosenTopics:
+        """Return which topics are copied, and under which names."""
+        hidden = self._names.copies(look.selected)
+        selected = tuple(each for each in look.selected if each not in hidden)
+        changes = self._names.changes(selected, look.topics, ours)
+        named = _in_use(self._named(selected), changes)
+        conflicts = self._guard.conflicts(self._flow.name, named, ours, target)
+        barred = refusals(conflicts, self._flow.name)
+        copies = {each.topic: each.target for each in named if each.topic not in barred}
+        return _ChosenTopics(selected, hidden, changes, conflicts, copies)
+
+    def _notes(
+        self,
+        chosen: _ChosenTopics,
+        theirs: Mapping[str, TopicInfo],
+        ours: Mapping[str, TopicInfo],
+    ) -> tuple[Note, ...]:
+        """Return the notes on it; ``theirs``: topics of the source, ``ours``: of the target."""
+        copied = {each: theirs[each] for each in chosen.copies}
+        return (
+            *(Note(str(each), bool(each.refused)) for each in chosen.conflicts),
+            *(
+                Note(f"{e.name}: {e.reason}", refused=True)
+                for e in self._nameless(frozenset(theirs))
+            ),
+            *(Note(each, refused=False) for each in self._without_start(copied)),
+            *change_notes(chosen.changes, ours),
+            *(Note(each, refused=False) for each in self._names.warnings),
+            *hidden_notes(chosen.hidden),
+        )
+
+    def _planned(
+        self,
+        look: SourceLook,
+        chosen: _ChosenTopics,
+        there: Mapping[str, TopicInfo],
+        modes: Mapping[tuple[str, str], str],
+    ) -> tuple[PartitionPlan, ...]:
+        """Return the partitions to copy; ``there``: the target's topics that exist by now."""
+        copied = {each: look.topics[each] for each in chosen.copies}
+        if look.is_first:
+            self._prompt = frozenset(each for each, _ in partition_pairs(copied, there))
+        matched = MatchedTopics(copied, there, modes, look.inventory, self._prompt)
+        return self._renamed(self._partitions(matched), chosen.changes)
 
     def _make(
         self, missing: Collection[str], changes: Changes, planner: Planner
