@@ -97,7 +97,8 @@ class EpochTimer:
                 who = f"the driver on {record.host} (process {record.pid})"
                 if not record.pid:  # an operator, who fails over
                     who = record.host
-                raise FlowTaken(f"{spec.flow}: {who} took over")
+                since = f"generation {record.generation}"
+                raise FlowTaken(f"{spec.flow}: {who} took over ({since}); this driver stops")
             case Control(flow=spec.flow, generation=spec.generation):
                 if record.end_epoch >= spec.epoch:
                     (self.end if record.last else self.end_epoch)()

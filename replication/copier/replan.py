@@ -89,10 +89,16 @@ class Replan:
         for plan in plans:
             known = connections.takeover.seen.get(plan.source)
             if known is not None and is_bound(known) and known.isolation != spec.copying.isolation:
-                raise ClusterUnavailable(f"{plan.source}: must be counted as {known.isolation}")
+                raise ClusterUnavailable(
+                    f"{plan.source} was copied with {known.isolation}: the unit restarts to count "
+                    "its copies with that"
+                )
         await self.producers.renew()
         if self.producers.me.fences is (spec.copying.delivery == Mode.AT_LEAST_ONCE):
-            raise ClusterUnavailable(f"{spec.flow}: {spec.target_alias} now grants different ACLs")
+            raise ClusterUnavailable(
+                f"{spec.flow}: the ACLs for transactional ids on {spec.target_alias} have changed: "
+                "the unit restarts with the delivery mode that they allow"
+            )
         partitions, counted = await take_partitions(spec, connections, self.producers.me)
         self.upkeep.takeovers += counted
         return partitions

@@ -159,10 +159,12 @@ class Unit:
         if not begin.cancelled():
             me, self.partitions, self._taken_over = begin.result()
             return me
-        why = (
-            self.connections.takeover.waits or "the clusters did not answer before the epoch ended"
+        given = self.given
+        silent = (
+            f"{given.source_alias} or {given.target_alias} did not answer before the epoch ended: "
+            "isthmus doctor FILE"
         )
-        raise ClusterUnavailable(f"{self.given.flow}: {why}")
+        raise ClusterUnavailable(f"{given.flow}: {self.connections.takeover.waits or silent}")
 
     async def _copy(self, me: ProducerIdentity, watching: asyncio.Task[None]) -> None:
         before = self._reported  # throttles are counted from the unit's start on

@@ -113,7 +113,7 @@ class LegacyFormats(Protocol):
 
 def refuse_legacy(message: memoryview, /) -> NoReturn:
     """Raise CorruptBatch: Isthmus' own batches have no legacy format."""
-    raise CorruptBatch(f"message format {message[MAGIC_AT]}, which is not known here")
+    raise CorruptBatch(f"message format {message[MAGIC_AT]}, which Isthmus does not know")
 
 
 def walk(
@@ -210,8 +210,8 @@ def _require_end(batch: Batch, next_base: int, where: object) -> None:
     """Raise CorruptBatch if a batch behind a gap does not end before the one behind it."""
     if next_base <= batch.last:
         raise CorruptBatch(
-            f"reading {where} at offset {batch.base}: a batch up to {batch.last} behind a gap, and "
-            f"the one behind it begins at {next_base}"
+            f"reading {where} at offset {batch.base}: a batch up to {batch.last} after a gap, and "
+            f"the next one begins at {next_base}"
         )
 
 

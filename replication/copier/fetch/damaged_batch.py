@@ -91,8 +91,8 @@ class DamagedBatch:
         partition, position = self.partition, self.partition.position
         found = await self._next_readable(position, end)
         why = (
-            f"reading {partition.source} at offset {position}: a batch began there, and the source "
-            f"continues at {batch.base}"
+            f"reading {partition.source} at offset {position}: a batch began there, but the next "
+            f"one that the source returns begins at {batch.base}"
         )
         readable = [each for each in (found, batch.base) if each is not None and each < end]
         return corrupt(position, min(readable, default=None), why)

@@ -103,13 +103,14 @@ _REFUSED: dict[int, str] = {
 }
 _FORBIDDEN: dict[int, str] = {
     ErrorCode.TOPIC_AUTHORIZATION_FAILED: (
-        "not authorized to write to the target topic: it needs WRITE"
+        "not authorized to write to the target topic: grant Isthmus' user WRITE on it"
     ),
     ErrorCode.CLUSTER_AUTHORIZATION_FAILED: (
-        "not authorized to write to the target cluster: it needs IDEMPOTENT_WRITE"
+        "not authorized to write to the target: grant Isthmus' user IDEMPOTENT_WRITE on the cluster"
     ),
     ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: (
-        "not authorized for the transactional id on the target: it needs WRITE and DESCRIBE"
+        "not authorized for the transactional id on the target: grant Isthmus' user WRITE and "
+        "DESCRIBE on it"
     ),
     ErrorCode.UNSUPPORTED_COMPRESSION_TYPE: "the target does not support the compression codec",
 }
@@ -122,7 +123,7 @@ _FETCH_LATER: dict[int, str] = {
     ErrorCode.KAFKA_STORAGE_ERROR: "the source broker cannot read its disk",
     ErrorCode.FENCED_LEADER_EPOCH: "the source partition's leader changed",
     ErrorCode.UNKNOWN_LEADER_EPOCH: "the source partition's leader changed",
-    ErrorCode.OFFSET_NOT_AVAILABLE: "the source's replica lags behind",
+    ErrorCode.OFFSET_NOT_AVAILABLE: "the source's replica has not caught up",
     ErrorCode.UNKNOWN_TOPIC_ID: "the source does not know the topic's id yet",
     ErrorCode.INCONSISTENT_TOPIC_ID: "the source's topic has another topic id",
 }
@@ -188,7 +189,7 @@ def fetch_error(code: int) -> PartitionError:
     if code in _FETCH_LATER:
         return PartitionError(Recovery.RETRY, _FETCH_LATER[code])
     if code == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
-        reason = "not authorized to read the source topic"
+        reason = "not authorized to read the source topic: grant Isthmus' user READ on it"
         return PartitionError(Recovery.DECIDE, reason, PartitionState.REFUSED)
     reason = UNREADABLE.get(code, f"the source broker answers {named_error(code)}")
     return PartitionError(Recovery.RETRY, reason)
@@ -197,8 +198,8 @@ def fetch_error(code: int) -> PartitionError:
 def target_reset(end: int, ours: int) -> PartitionError:
     """Return the error for a target log that ends before the last acknowledged offset."""
     reason = (
-        f"the target ends at {end}, our last record is at {ours - 1}: "
-        "its records were deleted or it was recreated"
+        f"the target ends at offset {end}, before our last record, {ours - 1}: "
+        "the topic was emptied or recreated"
     )
     return PartitionError(Recovery.DECIDE, reason, PartitionState.TARGET_RESET)
 
@@ -210,7 +211,7 @@ def out_of_range(position: int, log_start: int, end: int) -> PartitionError:
         lost = OffsetRange(position, log_start)
         return PartitionError(Recovery.DECIDE, reason, PartitionState.LOST_RANGE, lost, log_start)
     if position <= end:
-        return PartitionError(Recovery.RETRY, "the source's log is complete again")
+        return PartitionError(Recovery.RETRY, f"offset {position} is in range again")
     reason = f"the source ends at {end}, before our position {position}"
     lost = OffsetRange(end, position)
     return PartitionError(Recovery.DECIDE, reason, PartitionState.SOURCE_TRUNCATED, lost, end)
@@ -222,7 +223,7 @@ def corrupt(position: int, end: int | None, why: str) -> PartitionError:
     ``end``: the next offset that can be read; None: there is none yet, so nothing can be skipped.
     """
     if end is None:
-        reason = f"{why}; nothing behind offset {position} can be read, so no skip ends there yet"
+        reason = f"{why}; no later batch can be read either, so `skip` has no effect yet"
         return PartitionError(Recovery.DECIDE, reason, PartitionState.SOURCE_CORRUPT)
     reason = f"the source's offsets [{position}, {end}) are damaged: {why}"
     lost = OffsetRange(position, end)

@@ -84,8 +84,8 @@ def _require_gap(partition: PartitionCopy, batch: Batch, high_watermark: int) ->
         )
     if is_unread_before(partition, batch.base):
         raise CorruptBatch(
-            f"{where} {partition.source_log.unread}: a batch began there, and the source continues "
-            f"at {batch.base}"
+            f"{where} {partition.source_log.unread}: a batch began there, but the next one that the source "
+            f"returns begins at {batch.base}"
         )
 
 
@@ -117,8 +117,9 @@ def _require_same(partition: PartitionCopy, batch: Batch) -> None:
     (copied,) = walk(memoryview(counted.last), partition.target)
     if not ends_with(copied, listed[counted.skip - 1], partition.target):
         raise NotCountable(
-            f"the source's record at offset {listed[counted.skip - 1].offset} is not our last one "
-            "on the target: the source was rewritten after it was copied"
+            f"the source's record at offset {listed[counted.skip - 1].offset} differs from our "
+            "last one on the target: the source was rewritten after it was copied (an unclean "
+            "leader election, a restored backup)"
         )
 
 

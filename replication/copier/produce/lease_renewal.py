@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 _EVERY_S = 3.0
 _RETRY_S = 0.2
 _KEEP_ALIVE_S = 3600.0  # brokers forget an unused transactional id after 7 days by default
-_UNKNOWN = "the target does not say whether our producer is the current one"
+_UNKNOWN = "nothing is sent until the target confirms that our producer is the current one"
 _NOT_CURRENT = (
-    "the target no longer has our producer as the current one of its transactional id: "
-    "the id expired, or another unit took over"
+    "our producer is no longer the current one of its transactional id (the id expired, or another "
+    "unit took over); the partition is taken over again"
 )
 
 
@@ -112,7 +112,7 @@ class LeaseRenewal:
         except NotGranted as problem:
             raise ClusterRejected(
                 f"{spec.flow}: {spec.target_alias} does not say which producer holds "
-                f"{me.transactional_id} ({problem}): allow Isthmus' user DESCRIBE on the "
+                f"{me.transactional_id} ({problem}): grant Isthmus' user DESCRIBE on the "
                 f"TransactionalId isthmus.{spec.flow} (prefixed)"
             ) from problem
 

@@ -181,7 +181,9 @@ async def _resolve_out_of_range(
     if at < start:
         passed[partition] = start
     elif at > end:
-        reason = f"the target holds [{start}, {end}), not our {at}"
+        reason = (
+            f"the target ends at offset {end}, before our {at}: the topic was emptied or recreated"
+        )
         partition.halt(PartitionState.TARGET_RESET, reason)
 
 

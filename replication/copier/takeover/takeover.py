@@ -238,8 +238,8 @@ class Takeover:
         now = time.monotonic()
         until = _REQUEST_TIMEOUT_S + max(self.replaced.setdefault(each, now) for _, each in former)
         self.waits = (
-            f"what former producer ids of {', '.join(sorted({name for name, _ in former}))} sent "
-            f"may arrive for another {until - now:.0f} s: copying begins after that"
+            f"copying begins in {until - now:.0f} s: until then requests of former producers of "
+            f"{', '.join(sorted({name for name, _ in former}))} may still reach the target"
         )
         while (left := until - time.monotonic()) > 0:
             await asyncio.sleep(min(left, _KEEP_ALIVE_S))

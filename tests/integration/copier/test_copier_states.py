@@ -571,8 +571,8 @@ def test_a_target_that_ends_before_our_last_record_is_noticed_before_anything_is
     assert state(one) == (
         "TARGET_RESET",
         (
-            "the target ends at 2, our last record is at 8: "
-            "its records were deleted or it was recreated"
+            "the target ends at offset 2, before our last record, 8: "
+            "the topic was emptied or recreated"
         ),
     )
     assert values(one.to, the(one)) == [b"a", b"b"]

@@ -44,5 +44,7 @@ def test_a_unit_that_was_frozen_beyond_its_grace_period_ends_with_its_epoch(
 def test_it_says_who_has_taken_its_flow_over(host, pid, who):
     spec = a_spec(generation=3)
     status = FlowStatus(spec.flow, generation=4, host=host, pid=pid)
-    with pytest.raises(FlowTaken, match=f"^{re.escape(f'{spec.flow}: {who} took over')}$"):
+    with pytest.raises(
+        FlowTaken, match=f"^{re.escape(f'{spec.flow}: {who} took over (generation 4); ')}"
+    ):
         EpochTimer(spec).on_record(status)

@@ -196,7 +196,7 @@ def test_bl_226_what_cannot_be_passed_over_yet_halts_whatever_was_chosen():
     policy = ErrorPolicy(spec, StateLog(MemoryCluster(), "anchors"), DeadLetters())
     asyncio.run(policy.decide(partition, corrupt(0, None, "the source answers error 2")))
     assert partition.state is PartitionState.SOURCE_CORRUPT
-    assert partition.status.reason.endswith("so no skip ends there yet")
+    assert partition.status.reason.endswith("so `skip` has no effect yet")
 
 
 def test_a_position_that_a_commit_may_still_change_is_not_passed_over():

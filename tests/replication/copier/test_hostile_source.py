@@ -75,13 +75,13 @@ def left_out(_, partitions):
 # What is copied, the state of the partition, and a part of its reason.
 LIES = {
     below: (ALL[:4], "SOURCE_CORRUPT", "returns nothing from 4"),
-    beyond_the_end: ([], "SOURCE_CORRUPT", "no skip ends there yet"),
+    beyond_the_end: ([], "SOURCE_CORRUPT", "`skip` has no effect yet"),
     at_the_largest_offset: ([], "SOURCE_CORRUPT", "a batch began there"),
     negative: ([], "SOURCE_CORRUPT", "at offset -5: no log has a negative offset"),
-    backwards: ([], "SOURCE_CORRUPT", "a batch up to 3 behind a gap"),
+    backwards: ([], "SOURCE_CORRUPT", "a batch up to 3 after a gap"),
     garbage: ([], "SOURCE_CORRUPT", "only 500 are available"),
     more_records_than_offsets: ([], "SOURCE_CORRUPT", "the checksum does not match"),
-    out_of_range_for_ever: ([], "RUNNING", "the source's log is complete again"),
+    out_of_range_for_ever: ([], "RUNNING", "is in range again"),
     as_another_partition: ([], "RUNNING", ""),
     nothing: ([], "RUNNING", ""),
     left_out: ([], "RUNNING", ""),

@@ -32,7 +32,7 @@ def choose_isolation(partitions: Sequence[PartitionCopy], desired: str) -> None:
         elif partition.claimed.isolation != used:
             wait(
                 partition,
-                f"this epoch copies with {used}, because existing copies must be counted so",
+                f"waits for the next epoch: in this one existing copies are counted with {used}",
             )
 
 

@@ -115,11 +115,11 @@ class LostAnchors:
     def _unsearchable(self, partition: PartitionCopy, tail: OwnTail) -> str:
         """Return why the last batch of ours does not say where the copy ended; empty: it does."""
         if tail.last is None or not tail.whole:
-            return "the last of them was not found among those of others"
+            return f"its newest {_LONG_TAIL:,} offsets have none, and not all before them was read"
         if tail.last.in_transaction or partition.mode != Mode.APPEND:
-            return "those in transactions, or copied at least once, cannot be searched"
+            return "records in transactions, or copied at least once, cannot be searched by content"
         if not self.ids[tail.last.producer_id]:
-            return "a producer that cannot be fenced appended the last of them"
+            return "a producer that cannot be fenced appended the last one"
         return ""
 
     async def _begin(

@@ -253,5 +253,5 @@ def test_in_batches_of_our_own_there_are_no_old_formats():
     with pytest.raises(CorruptBatch) as caught:
         list(walk(memoryview(SEGMENTS["v1-none"]), "orders-3"))
     assert str(caught.value) == (
-        "reading orders-3 at offset 0: message format 1, which is not known here"
+        "reading orders-3 at offset 0: message format 1, which Isthmus does not know"
     )

@@ -143,11 +143,11 @@ def test_a_good_batch_has_no_error():
     ("at", "new", "cause"),
     [
         (LENGTH, 3, "error 2 (CORRUPT_MESSAGE)"),
-        (LENGTH, 0x7F000000, "the source continues at 240"),
-        (LENGTH, 5000, "the source continues at 240"),
+        (LENGTH, 0x7F000000, "the next one that the source returns begins at 240"),
+        (LENGTH, 5000, "the next one that the source returns begins at 240"),
         (DELTA, 1000, "the checksum does not match"),
-        (BASE + 4, 1000, "a batch up to 1009 behind a gap, and the one behind it begins at 140"),
-        (BASE + 4, 194, "a batch up to 203 behind a gap, and the one behind it begins at 140"),
+        (BASE + 4, 1000, "a batch up to 1009 after a gap, and the next one begins at 140"),
+        (BASE + 4, 194, "a batch up to 203 after a gap, and the next one begins at 140"),
     ],
 )
 def test_bl_226_behind_a_senseless_header_the_broker_finds_the_next_entry_of_its_index(
@@ -165,7 +165,7 @@ def test_bl_226_what_has_nothing_readable_behind_it_cannot_be_skipped_yet(size):
     error = examine(damaged(28, LENGTH, struct.pack(">i", size)), 280)
     assert (error.recovery, error.state) == (Recovery.DECIDE, PartitionState.SOURCE_CORRUPT)
     assert (error.lost, error.resume) == (None, None)
-    assert "nothing behind offset 280 can be read" in error.reason
+    assert "no later batch can be read either" in error.reason
 
 
 def test_bl_226_a_log_that_ends_with_an_endless_batch_is_not_silent():

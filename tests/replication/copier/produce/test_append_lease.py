@@ -296,7 +296,7 @@ def test_a_target_that_may_not_say_whose_id_it_is_ends_the_unit_with_what_to_do(
 
     expected = (
         r"f: B does not say which producer holds isthmus\.f\.0 \(.* error 53\): "
-        r"allow Isthmus' user DESCRIBE on the TransactionalId isthmus\.f \(prefixed\)"
+        r"grant Isthmus' user DESCRIBE on the TransactionalId isthmus\.f \(prefixed\)"
     )
     with pytest.raises(ClusterRejected, match=expected):
         renewed(refused)

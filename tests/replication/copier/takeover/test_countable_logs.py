@@ -83,7 +83,10 @@ def test_records_of_a_tail_that_was_rewritten_after_the_crash_are_not_skipped(pa
     assert appended_after(pair, 20) == []
     anchor = pair.anchors()[-1]
     assert (anchor.state, anchor.source) == ("TARGET_RESET", 0)
-    assert "offset 19 is not our last one on the target: the source was rewritten" in anchor.reason
+    assert (
+        "offset 19 differs from our last one on the target: the source was rewritten"
+        in anchor.reason
+    )
 
 
 @pytest.mark.parametrize("lacks", [8, 3])

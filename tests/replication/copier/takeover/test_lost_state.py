@@ -103,8 +103,8 @@ def test_a_wait_for_a_former_producer_goes_on_in_the_next_epoch_if_it_is_longer(
     host, later = pair.another(), {"generation": 2, "epoch_s": 0.3}
     outcomes = [pair.copy(epoch, host, **later).outcome for epoch in range(1, 6)]
     assert outcomes[0] == (
-        "A->B: what former producer ids of isthmus.A->B.0 sent may arrive for another 1 s: "
-        "copying begins after that"
+        "A->B: copying begins in 1 s: until then requests of former producers of "
+        "isthmus.A->B.0 may still reach the target"
     )
     assert outcomes[-1] == "clean"
     assert (pair.copied(QUIET), pair.copied(BUSY)) == ([b"a", b"b", b"c"], [b"1", b"2", b"3"])

@@ -134,7 +134,7 @@ def test_going_on_with_an_emptied_target_records_the_loss_and_appends_behind_its
     positions, partition = place(KNOWN, target_records=3, target_reset="continue")
     (loss,) = positions.losses
     assert (loss.first, loss.next, loss.state) == (0, 5, PartitionState.TARGET_RESET)
-    assert "ends at 3, our last record is at 7" in loss.reason
+    assert "ends at offset 3, before our last record, 7" in loss.reason
     claimed = partition.claimed
     assert (claimed.source, claimed.target, claimed.lost) == (5, 3, 7)
 
@@ -419,7 +419,7 @@ def test_of_two_isolations_to_be_counted_under_one_waits_for_the_next_epoch():
     choose_isolation([desired, other, halted], "read_committed")
     assert desired.state_and_reason == (
         PartitionState.WAITING,
-        "this epoch copies with read_uncommitted, because existing copies must be counted so",
+        "waits for the next epoch: in this one existing copies are counted with read_uncommitted",
     )
     assert (desired.topic_id, bool(other.topic_id)) == (b"", True)
     assert other.claimed.isolation == "read_uncommitted"
