@@ -41,5 +41,7 @@ def within(answer: Answer, log: OffsetRange, side: str) -> Answer:
     if answer.offset is None:
         return answer
     if answer.offset > log.end:
-        return without_answer(f"has its place beyond the end of the {side} ({log.end})")
+        return without_answer(
+            f"would be beyond the end of the {side} ({log.end}), which has lost its last records"
+        )
     return answer if answer.offset >= log.start else answer._replace(offset=log.start)

@@ -57,7 +57,7 @@ BEFORE_US = without_answer(
     "was copied before the takeover: its offset on the other cluster is unknown"
 )
 POINTS_LOST = without_answer(
-    "is before the oldest offset point that is left: the topic of offset points has lost older ones"
+    "is before the oldest offset mapping that is left in isthmus-offsets.*.internal"
 )
 
 

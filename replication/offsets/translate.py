@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from replication.offsets.counted_log import CountedLog
     from replication.offsets.offset_map import OffsetInterval, SyncPoint
 
-LOST = without_answer("is behind the copy of a record that the source has lost")
+LOST = without_answer("follows the copy of a record that the source no longer has")
 
 
 @dataclass(slots=True)

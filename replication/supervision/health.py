@@ -189,7 +189,8 @@ def _dead(status: FlowStatus, seen: FlowObservation) -> str:
     where = f"process {status.pid} on {status.host}, {status.state}"
     last = f"last status {_ago(status.beat_ms, seen.now_ms)} ({where})"
     who = "the driver's process runs, but hangs" if seen.driver else "no driver"
-    return f"{who}: {last}" + (f"; last reason: {status.reason}" if status.reason else "")
+    why = f"; last reason: {status.reason}" if status.reason else ""
+    return f"{who}: {last}{why}; see `isthmus logs`; `isthmus run` restarts it"
 
 
 def _as_desired(seen: FlowObservation, state: FlowState) -> Health:
@@ -227,7 +228,8 @@ def _waits_for(status: FlowStatus, anchors: Iterable[Anchor], now_ms: int) -> st
         return ""
     late = now_ms - status.started_ms >= START_MS
     # No number that grows: each change is shown to whoever watches.
-    after = f", more than {START_MS // 1000} s after the driver's start" if late else ""
+    long = f", more than {START_MS // 1000} s after the driver's start: see `isthmus logs`"
+    after = long if late else ""
     if not status.partitions:
         return "" if status.reason else f"its topics are planned{after}"
     copied = [each for each in anchors if each.state not in ABSENT]

@@ -251,7 +251,7 @@ def while_unknown(lag: FlowLag, limit: float, silence: str | None, what: str) ->
     Each can be behind by as much as has passed since it was last seen with nothing to copy.
     """
     unknown = [each for each in lag.partitions if each.unknown_since_ms is not None]
-    why = silence or f"the source tells no end of {unknown[0].partition}: it has no leader"
+    why = silence or f"the source returns no end offset of {unknown[0].partition}: it has no leader"
     reason = f"{what} is {lag.unknown_since or 'not known'}: {why}"
     bounds = [each.at_most_s for each in unknown if each.at_most_s is not None]
     if not unknown or len(bounds) < len(unknown) or max(bounds) > limit:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from replication.errors import ConfigError
-from replication.model import PartitionState, decided_at
+from replication.model import PartitionState, TopicPartition, decided_at
+from replication.naming.selection import listed
 from replication.settings.state_policies import CHOICES
 from replication.state import Anchor, Decision, NameDecision
 
@@ -69,13 +70,24 @@ def answers(
     questions = tuple(questions)
     answered = fitting(questions, choice)
     if not answered:
-        known = sorted({known for each in questions for known in CHOICES[each.state]})
+        possible = listed([f"{_subject(each)}: {_choices(each)}" for each in questions])
         raise ConfigError(
-            f"{choice!r} does not fit any of these partitions; "
-            + (f"the choices are {', '.join(known)}" if known else "no partition awaits a decision")
+            f"{choice!r} is not possible: {possible or 'no partition awaits a decision'}"
         )
     decisions = tuple(_decision(each, choice, by, at_ms) for each in answered)
     return decisions, tuple(each for each in questions if each not in answered)
+
+
+def _subject(question: Question) -> str:
+    return (
+        question.topic
+        if isinstance(question, NameQuestion)
+        else str(TopicPartition(question.topic, question.partition))
+    )
+
+
+def _choices(question: Question) -> str:
+    return f"{question.state} allows {' or '.join(CHOICES[question.state])}"
 
 
 def _decision(question: Question, choice: str, by: str, at_ms: int) -> Decision | NameDecision:

@@ -52,5 +52,5 @@ def _compared(fingerprint: str, read_ms: int, status: FlowStatus, now_ms: int) -
 def _broken(what: str, problem: str, read_ms: int) -> str:
     return (
         f"{what} is not in force: {problem} (the settings that were read at "
-        f"{format_moment(read_ms)} UTC stay in force; mend the file, it is read again every second)"
+        f"{format_moment(read_ms)} UTC stay in force; correct the file: it is read every second)"
     )

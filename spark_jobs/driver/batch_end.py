@@ -177,5 +177,8 @@ class BatchEnd:
             others.append("it ended before it knew what to copy")
         unknown = self._unknown()
         if unknown:
-            others.append(f"the source tells no end of {unknown[0]}")
+            others.append(
+                f"{self.driver.flow.source} returns no end offset of {unknown[0]}: it has no "
+                "leader; run the flow again when it has one"
+            )
         return what_is_left(self._left, others)

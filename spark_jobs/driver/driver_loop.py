@@ -142,7 +142,7 @@ class Driver:
         try:
             self._batch.record()
         except ReplicationError as error:
-            log.warning("the result of the run is not stored", reason=str(error))
+            log.warning("batch run result not written", reason=str(error))
 
     def _drive(self, jvm: SparkJvm, beat: Callable[[], None]) -> None:
         """Tick every flow; exit at once when the JVM has exited.

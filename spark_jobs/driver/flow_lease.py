@@ -109,7 +109,7 @@ class FlowLease:
         if not self._has_intent and (generation > 0 or was_paused):
             # To copy although somebody paused the flow is worse than to wait for an answer.
             self.desired, self.is_desired_lost = Desired.PAUSE, True
-            log.warning("the flow's desired state is gone", flow=self._flow.name)
+            log.warning("desired state lost; the flow stays paused", flow=self._flow.name)
         self._claim(self._tail, decision.generation)
 
     def _known_generation(self) -> int:

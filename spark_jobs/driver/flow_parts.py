@@ -157,7 +157,7 @@ class FlowParts:
         before, units = driver.flow.copying.units, self._counts[name].see(load, time.monotonic())
         if units != before:
             used = {"busiest_core": load.busiest, "cores": load.all}
-            log.info("units follow load", flow=name, units=units, before=before, **used)
+            log.info("number of units changed", flow=name, units=units, before=before, **used)
             self._put_into_force(driver)
 
     def _put_into_force(self, driver: FlowDriver) -> None:

@@ -34,7 +34,10 @@ def change_notes(
 
 def hidden_notes(hidden: Mapping[str, MappedName]) -> Iterator[Note]:
     for name, each in sorted(hidden.items()):
-        yield Note(f"{name} is {each.topic} of {each.source}: not copied back", refused=False)
+        yield Note(
+            f"{name} is a copy of {each.topic} of {each.source}: it is not copied back",
+            refused=False,
+        )
 
 
 def nothing_else(selected: Collection[str], hidden: Mapping[str, MappedName]) -> str:

@@ -111,7 +111,7 @@ class TopicWatcher:
             write_plan(self._directory, *plan, run=run, settings=settings)
         except OSError as error:  # it is tried again
             if not self._unwritten:
-                log.warning("plan not written", flow=self._flow.name, reason=str(error))
+                log.warning("plan file not written", flow=self._flow.name, reason=str(error))
             self._unwritten = True
         else:
             self._unwritten = False
@@ -142,14 +142,14 @@ class TopicWatcher:
             return
         if plan.notes != self._notes:  # a refusal is repeated by every plan
             for note in plan.notes:
-                log.info("planning noted", flow=self._flow.name, note=note)
+                log.info("plan remark", flow=self._flow.name, note=note)
         if plan.gap and plan.gap != self.gap:
             log.warning("no source topic matches", flow=self._flow.name, reason=plan.gap)
         self.problem, self.gap, self._notes = plan.refused, plan.gap, plan.notes
         self.wrong_cluster = ""
         self.remark = plan.remark
         if plan.state_at_risk and plan.state_at_risk != self.state_at_risk:
-            log.warning("state is at risk", flow=self._flow.name, reason=plan.state_at_risk)
+            log.warning("state topic at risk", flow=self._flow.name, reason=plan.state_at_risk)
         self.state_at_risk = plan.state_at_risk
         # A broker that has just started may list no topics for a moment.
         self._missed = self._missed + 1 if plan.missing_state_topic else 0

@@ -84,8 +84,8 @@ def _require_gap(partition: PartitionCopy, batch: Batch, high_watermark: int) ->
         )
     if is_unread_before(partition, batch.base):
         raise CorruptBatch(
-            f"{where} {partition.source_log.unread}: a batch began there, but the next one that the source "
-            f"returns begins at {batch.base}"
+            f"{where} {partition.source_log.unread}: a batch began there, but the next one that "
+            f"the source returns begins at {batch.base}"
         )
 
 

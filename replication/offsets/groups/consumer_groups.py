@@ -136,7 +136,9 @@ def plan_groups(
 def _reason_to_leave(name: str, partitions: Iterable[TopicPartition], target: TargetGroups) -> str:
     there = target.listed.get(name)
     if there is None:
-        return "" if target.whole else "a coordinator of the target that may have it is silent"
+        return (
+            "" if target.whole else "a coordinator of the target that may have it does not answer"
+        )
     if there.kind == "share":
         return "it is a share group on the target, which has no committed offsets"
     if there.state not in IDLE:

@@ -134,7 +134,7 @@ class GroupSync:
         self._named = frozenset(found.problems) | (self._named if found.unread else frozenset())
         if fresh:
             lines = [f"group {each.group}: {each.reason}" for each in fresh]
-            self.warn(f"{len(fresh)} not moved: {listed(lines, _SHOWN)}")
+            self.warn(f"{len(fresh)} offsets have no translation: {listed(lines, _SHOWN)}")
 
     def plan(self) -> SyncRound:
         """Return what a round for all groups would do; change nothing."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 UNKNOWN_ELSEWHERE = (
-    "it has records of others too, and how far the group has read those is not known"
+    "the partition also has records of others, and the group's position among those is unknown"
 )
 
 

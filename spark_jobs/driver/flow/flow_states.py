@@ -8,8 +8,8 @@ from enum import Enum
 from replication.model import Desired, FlowState
 
 _DESIRED_LOST = (
-    "its records in the status topic are gone, so it is not known whether an operator had paused "
-    "it: resume the flow to continue"
+    "the status topic has lost its desired state, so it stays paused: start it with "
+    "`isthmus resume`"
 )
 
 

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 _DRAIN_S = 4.0  # Ctrl-C has ten seconds for everything
 _LOST_SLOTS = (
-    "its units wait: Spark has fewer slots than they need; look for executors that were lost"
+    "its units wait: Spark has fewer task slots than they need; check the Spark cluster for "
+    "executors that were lost, or lower tasks.max"
 )
 
 log = structlog.get_logger()

@@ -28,7 +28,7 @@ _NOT_ENDED = (
     "it was copied unchanged before, and that copy did not end cleanly: remove the transform, run "
     "the flow until it copies, stop it, and add the transform again"
 )
-_LOST = "the target has records, and no anchor says how many of the source they are"
+_LOST = "the target has records, but no anchor stores how far the source was transformed"
 _RECREATED = "the source topic was deleted and recreated"
 _RESET = "the target topic was deleted and recreated"
 

@@ -55,7 +55,7 @@ def test_each_offset_that_is_not_set_has_its_reason():
     ]
     assert left_of(moved[:1], {COPY: Committed(7)}) == []
     assert [each.reason for each in left_of(moved, {})] == [
-        "it has records of others too, and how far the group has read those is not known",
+        "the partition also has records of others, and the group's position among those is unknown",
         "orders-0 offset 41 is not copied yet",
         "orders-0 offset 42 is beyond the end of the source (9)",
     ]

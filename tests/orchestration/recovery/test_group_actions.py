@@ -100,7 +100,9 @@ def test_a_position_without_a_counterpart_is_named():
 def test_a_position_in_a_merged_partition_is_named_while_another_source_is_silent():
     (left,) = group_actions(on_target([at(12)], LOGS), Sync(HERE), {})
     assert left == LeaveOffset(
-        "g", HERE, "it has records of others too, and how far the group has read those is not known"
+        "g",
+        HERE,
+        "the partition also has records of others, and the group's position among those is unknown",
     )
 
 

@@ -365,7 +365,7 @@ def test_what_the_source_has_lost_is_not_translated_and_no_stored_answer_outlive
     pair.source.diverging[HERE] = 4, 4
     back = pair.ask(4, 8, back=True)
     assert back[4] == Answer(3)
-    assert "the source has lost" in back[8].problem
+    assert "the source no longer has" in back[8].problem
 
 
 def test_what_is_copied_in_the_place_of_lost_records_gets_answers_of_its_own():

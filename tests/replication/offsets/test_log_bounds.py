@@ -89,8 +89,14 @@ def test_what_the_source_lost_at_its_end_is_not_translated():
     assert {found[7].problem, found[10].problem} == {"is beyond the end of the source (6)"}
     back = copy.answers([5, 6, 8, 10], back=True)
     assert (back[5], back[6]) == (Answer(5), Answer(6))
-    assert back[8].problem == "has its place beyond the end of the source (6)"
-    assert back[10].problem == "has its place beyond the end of the source (6)"
+    assert (
+        back[8].problem
+        == "would be beyond the end of the source (6), which has lost its last records"
+    )
+    assert (
+        back[10].problem
+        == "would be beyond the end of the source (6), which has lost its last records"
+    )
 
 
 def test_what_the_source_has_now_where_it_lost_what_was_copied_is_not_taken_for_it():
@@ -105,7 +111,7 @@ def test_what_the_source_has_now_where_it_lost_what_was_copied_is_not_taken_for_
     assert ask(16)[16].problem == "is beyond the end of the source (15)"
     found = ask(5, 6, 8, 10, back=True)
     assert (found[5], found[6]) == (Answer(5), Answer(6))
-    lost = "is behind the copy of a record that the source has lost"
+    lost = "follows the copy of a record that the source no longer has"
     assert {found[8].problem, found[10].problem} == {lost}
 
 
@@ -114,7 +120,10 @@ def test_what_the_target_lost_at_its_end_has_no_place_there():
     copy.target.truncate(6)
     found = copy.answers([5, 6, 7, 11])
     assert (found[5], found[6]) == (Answer(5), Answer(6))
-    assert found[7].problem == "has its place beyond the end of the target (6)"
+    assert (
+        found[7].problem
+        == "would be beyond the end of the target (6), which has lost its last records"
+    )
     assert found[11].problem == "is beyond the end of the source (10)"
     assert copy.answers([7], back=True)[7].problem == "is beyond the end of the target (6)"
 
@@ -128,7 +137,7 @@ def test_what_was_copied_and_then_lost_before_an_anchor_says_so():
     found = copy.answers(range(10, 16), back=True)
     assert [found[each].offset for each in (10, 11, 12)] == [10, 11, 12]
     assert {found[each].problem for each in (13, 14, 15)} == {
-        "is behind the copy of a record that the source has lost"
+        "follows the copy of a record that the source no longer has"
     }
 
 
@@ -162,7 +171,10 @@ def test_what_the_target_lost_among_records_of_others_has_no_place_there():
     copy.target.truncate(7)
     found = copy.answers([3, 9])
     assert found[3] == Answer(5)
-    assert found[9].problem == "has its place beyond the end of the target (7)"
+    assert (
+        found[9].problem
+        == "would be beyond the end of the target (7), which has lost its last records"
+    )
 
 
 def a_compacted_copy():

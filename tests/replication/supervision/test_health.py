@@ -76,14 +76,15 @@ def test_a_flow_that_copies_all_its_partitions_is_well():
         pytest.param(
             seen(driver=False),
             "DEAD",
-            "no driver: last status 0 s ago (process 7 on here, RUNNING)",
+            "no driver: last status 0 s ago (process 7 on here, RUNNING); see `isthmus logs`; "
+            "`isthmus run` restarts it",
             id="the driver was killed a moment ago",
         ),
         pytest.param(
             seen(status=status(beat_ms=NOW - BEAT_STALE_MS, reason="out of memory")),
             "DEAD",
             "the driver's process runs, but hangs: last status 15 s ago (process 7 on here, "
-            "RUNNING); last reason: out of memory",
+            "RUNNING); last reason: out of memory; see `isthmus logs`; `isthmus run` restarts it",
             id="the driver hangs",
         ),
         pytest.param(
@@ -221,7 +222,9 @@ def test_a_driver_that_copies_no_partition_yet_is_starting_however_long(
     )
     old = replace(young, started_ms=NOW - 97_500)
     assert flow_health(seen(status=old, anchors=anchors)) == Health(
-        "STARTING", healthy=False, reason=f"{reason}, more than 60 s after the driver's start"
+        "STARTING",
+        healthy=False,
+        reason=f"{reason}, more than 60 s after the driver's start: see `isthmus logs`",
     )
     later = seen(status=replace(old, started_ms=NOW - 98_500), anchors=anchors)
     assert flow_health(later) == flow_health(seen(status=old, anchors=anchors)), "told once"

@@ -103,7 +103,7 @@ def test_bl_229_a_silent_target_of_which_nothing_is_remembered_keeps_no_promise(
 
 def test_bl_229_a_partition_without_a_leader_is_named():
     verdict = evaluate_sla(flow_lag([anchor()], {}, NOW), timedelta(seconds=60), 999)
-    assert "the source tells no end of orders-0: it has no leader" in verdict.reason
+    assert "the source returns no end offset of orders-0: it has no leader" in verdict.reason
 
 
 def test_an_end_that_is_older_than_the_anchor_gives_no_negative_lag():

@@ -34,7 +34,9 @@ def test_an_answer_goes_to_the_questions_that_know_it_and_names_state_and_positi
 
 
 def test_an_answer_that_no_question_knows_names_the_choices():
-    with pytest.raises(ConfigError, match=r"'reseed' does not fit any .* choices are skip"):
+    with pytest.raises(
+        ConfigError, match=r"^'reseed' is not possible: orders-\d: REFUSED allows skip$"
+    ):
         answers([anchor("REFUSED")], "reseed", "me", 5)
 
 

@@ -47,7 +47,7 @@ class Run:
         )
         self.tasks = SimpleNamespace(hasten=self.hasten, has_run_again=True)
         driver = SimpleNamespace(
-            flow=SimpleNamespace(name="A->B"),
+            flow=SimpleNamespace(name="A->B", source="A"),
             plan=self.plan,
             lease=self.lease,
             tasks=self.tasks,
@@ -136,7 +136,7 @@ def test_a_partition_without_a_leader_is_waited_for(run):
     run.ends = {HERE: 0}
     assert not run.after(30)
     run.end.record()
-    assert "the source tells no end of orders-1" in run.written[0].problem
+    assert "A returns no end offset of orders-1: it has no leader" in run.written[0].problem
 
 
 def test_the_background_tasks_run_once_more_when_all_is_copied(run):

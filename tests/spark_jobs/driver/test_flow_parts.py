@@ -63,7 +63,7 @@ def test_a_busy_unit_gets_others_and_each_a_share_of_the_budget(parts_of):
             parts.follow_load(driven)
     assert driven.followed == [(2, 2_000_000)]
     (log,) = logs
-    assert (log["event"], log["before"], log["units"]) == ("units follow load", 1, 2)
+    assert (log["event"], log["before"], log["units"]) == ("number of units changed", 1, 2)
     assert parts.flow("A->B").copying.units == 2
     assert parts.config.flow("A->B").copying.units == 4
 

@@ -47,7 +47,7 @@ def test_bl_236_without_space_no_query_starts_and_the_reason_says_so(flow, disk)
         for _ in range(9):
             flow.start()
     assert flow.starts == []
-    assert [each["event"] for each in logs] == ["plan not written", "query not started"]
+    assert [each["event"] for each in logs] == ["plan file not written", "query not started"]
     assert flow.pauses._until - time.monotonic() <= 5.0, (
         "it is looked again soon, however long it was"
     )

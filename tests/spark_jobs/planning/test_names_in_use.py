@@ -216,7 +216,7 @@ def test_a_flow_that_has_only_copies_to_hide_says_so(others, gap):
     run.source.counts = {"B.orders": 1, **dict.fromkeys(others, 1)}
     run.arrivals = (Anchor("B->A", "orders", 0, "B.orders", 9, 9, records=9),)
     made = run.plan()
-    text = "no topic is copied; B.orders is orders of B: not copied back"
+    text = "no topic is copied; B.orders is a copy of orders of B: it is not copied back"
     assert (made.gap, len(made.partitions)) == (text if gap else "", len(others))
 
 

@@ -87,7 +87,7 @@ def test_bl_217_a_state_topic_at_risk_is_reported_until_it_no_longer_is(tmp_path
     assert made.state_at_risk == "x loses"
     looks(made, 1)
     assert made.state_at_risk == ""
-    assert capsys.readouterr().out.count("state is at risk") == 1
+    assert capsys.readouterr().out.count("state topic at risk") == 1
 
 
 def absent(topic: str, state: str) -> AbsentTopic:

@@ -73,7 +73,7 @@ def resolve(file, world, monkeypatch, capsys):
             "A->B, B->A, topic stock: no partition '1'; there is 0",
         ),
         (["-f", "B->C"], "no flow 'B->C'; there is A->B, B->A"),
-        (["reseed", "-f", "A->B"], "any of these partitions; the choices are continue, skip"),
+        (["reseed", "-f", "A->B"], "allows skip, stock-0: SOURCE_TRUNCATED allows continue"),
     ],
 )  # fmt: skip
 def test_a_name_that_exists_nowhere_ends_the_command_with_a_reason(resolve, arguments, reason):

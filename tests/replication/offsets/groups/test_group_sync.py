@@ -224,7 +224,7 @@ def test_an_offset_beyond_the_end_of_the_source_is_not_moved_and_is_named_once(c
     assert sync.offsets.looks == 1, "no anchor that may come changes this"
     assert sync.sync() == f"2 groups, 0 updated; 1 not moved, g because {BEYOND}"
     assert sync.target.held == {"g": at(7, where=COPY), "h": at(1010, where=COPY)}
-    assert reported == [f"1 not moved: group g: {BEYOND}"]
+    assert reported == [f"1 offsets have no translation: group g: {BEYOND}"]
     sync.source.held["g"] = at(1000)
     sync.sync()
     assert len(reported) == 2, "another offset is another fault"
@@ -500,7 +500,9 @@ def test_a_group_has_not_read_records_of_the_targets_clients_that_are_not_before
     assert opposite.asked == [(True, {COPY: {10}})]
 
 
-ELSEWHERE = "it has records of others too, and how far the group has read those is not known"
+ELSEWHERE = (
+    "the partition also has records of others, and the group's position among those is unknown"
+)
 
 
 def test_a_group_whose_place_among_the_targets_own_records_is_unknown_is_named_and_stays_active():

@@ -159,8 +159,8 @@ def test_the_next_step(now, step):
         pytest.param(
             {**READY, "desired": Desired.PAUSE, "is_desired_lost": True},
             FlowState.PAUSED,
-            "its records in the status topic are gone, so it is not known whether an operator had "
-            "paused it: resume the flow to continue",
+            "the status topic has lost its desired state, so it stays paused: start it with "
+            "`isthmus resume`",
             id="whether it was paused is gone",
         ),
         pytest.param(

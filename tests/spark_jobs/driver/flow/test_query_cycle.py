@@ -78,7 +78,7 @@ def test_who_was_frozen_for_an_hour_has_not_waited_for_an_hour(cycle):
 def test_without_slots_an_epoch_only_waits(cycle):
     pass_time(cycle, 151)
     assert not cycle.stalls(has_slots=lambda: False)
-    assert cycle.slot_shortage.startswith("its units wait: Spark has fewer slots")
+    assert cycle.slot_shortage.startswith("its units wait: Spark has fewer task slots")
     assert not stalls(cycle), "its time limit starts again"
     pass_time(cycle, 152)
     assert stalls(cycle)
