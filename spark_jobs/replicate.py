@@ -39,7 +39,7 @@ TAKEN = 75
 EDITED = 76
 MISCONFIGURED = 78
 _AGAIN = "driver exiting for restart"
-_LOST = "Spark's JVM was killed while it started"
+_LOST = "Spark's JVM was killed while it started: the kernel's log says whether memory ran out"
 
 log = structlog.get_logger()
 

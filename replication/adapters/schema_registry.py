@@ -146,4 +146,4 @@ def _document(content: bytes) -> dict[str, Any]:
     found = json.loads(content)
     if isinstance(found, dict) and isinstance(found.get("schema"), str):
         return found
-    raise ValueError("its answer is no schema")
+    raise ValueError("its answer is not a schema")

@@ -157,8 +157,8 @@ def _mention_isolation(consumer: Reader, pair: Pair, notes: Notes) -> None:
     if "isolation.level" not in consumer.props:
         notes.info(
             (f"{pair[0]}.consumer.isolation.level", 0),
-            "is not set: aborted records are not copied, while MirrorMaker 2 copies them",
-            "read_uncommitted copies them",
+            "is not set; the default is read_committed (MirrorMaker 2: read_uncommitted)",
+            "to copy aborted records too, set read_uncommitted",
         )
 
 

@@ -116,7 +116,7 @@ def _flows(answers: StarterAnswers) -> Iterator[str]:
         yield f"# A copy's name begins with its source: {pairs[0][0]}.orders. To keep names:"
         yield "# replication.policy.class = IdentityReplicationPolicy"
     yield ""
-    yield "# Consumer groups can go on at the other cluster: their offsets are translated exactly."
+    yield "# Consumer groups can move to the other cluster: their offsets are translated exactly."
     yield f"sync.group.offsets.enabled = {str(answers.syncs_groups).lower()}"
     yield ""
     yield "# Replicas of new topics; -1: as many as the target's default.replication.factor says."

@@ -230,8 +230,8 @@ def _metrics(
         other = there.setdefault(_metric(name), name)
         if other != name:
             reason = (
-                f"{_listed(groups[name])}: brokers refuse this name beside {other}, because dots "
-                "and underscores are equal in metric names; rename one topic"
+                f"{_listed(groups[name])}: brokers refuse this name together with {other}, because "
+                "dots and underscores are equal in metric names; rename one topic"
             )
             yield NameConflict(ConflictKind.METRICS, name, tuple(groups[name]), reason)
 

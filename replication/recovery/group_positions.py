@@ -107,7 +107,7 @@ def _unknown(
     if offset < 0:
         return "does not exist"
     if not sync_points:
-        return "is in a partition whose copy has no known position"
+        return "is in a partition whose copied offset is unknown"
     if anchor.since is not None and offset < anchor.since[0]:
         return "was copied before the takeover or under another name"
     if offset < sync_points[0].source and has_lost_first(points, anchor):

@@ -86,8 +86,8 @@ class StartHeartbeats(DriverHeartbeats):
 
     def _end(self) -> None:
         reason = (
-            f"Spark did not start within {self._limit_s:.0f} s: look at spark.master and its "
-            "cluster, and at the driver's log"
+            f"Spark did not start within {self._limit_s:.0f} s: check spark.master, its "
+            "cluster, and the driver's log"
         )
         self._say(FlowState.FAILED, reason)
         for each in self._leases:

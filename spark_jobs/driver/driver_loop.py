@@ -168,7 +168,7 @@ class Driver:
             if not self._has_exited(jvm):
                 raise
         if not jvm.alive:
-            _die("Spark's JVM has exited")
+            _die("Spark's JVM has exited; its last lines are above")
         if lost := [each for each in self._blocks if not each.exists()]:
             _die(f"Spark's files were deleted in {lost[0].parent}")
 

@@ -77,7 +77,7 @@ def _is_parquet(spark: SparkSession, path: str) -> bool:
     kinds = {each.endswith(".parquet") for each in names}
     if len(kinds) > 1:
         raise ConfigError(
-            f"reading {path}: it has Parquet files and others: name the folder of one of them"
+            f"reading {path}: it has Parquet files and others: name a folder with files of one kind"
         )
     return kinds.pop()
 
@@ -156,5 +156,5 @@ def _parsed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             try:
                 records.append(record_of(line))
             except ValueError as error:
-                raise ConfigError(f"{file}: a line is no record: {error}") from None
+                raise ConfigError(f"{file}: a line is not a record: {error}") from None
         yield pa.RecordBatch.from_pylist(records, schema=_ARROW)

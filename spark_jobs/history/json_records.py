@@ -18,15 +18,15 @@ def record_of(line: str) -> dict[str, Any]:
     try:
         found = json.loads(line)
     except json.JSONDecodeError as error:
-        raise ValueError(f"it is no JSON: {error.msg} at character {error.pos}") from None
+        raise ValueError(f"it is not valid JSON: {error.msg} at character {error.pos}") from None
     if not isinstance(found, dict):
-        raise ValueError("it is no JSON object")  # noqa: TRY004 - what the caller names
+        raise ValueError("it is not a JSON object")  # noqa: TRY004 - what the caller names
     for name in _NUMBERS:
         if not isinstance(found.get(name), int) or isinstance(found[name], bool):
-            raise ValueError(f"{name} is no whole number")  # noqa: TRY004 - as above
+            raise ValueError(f"{name} is not a whole number")  # noqa: TRY004 - as above
     topic = found.get("topic")
     if topic is not None and not isinstance(topic, str):
-        raise ValueError("topic is no text")
+        raise ValueError("topic is not a string")
     return {
         "topic": topic,
         **{name: found[name] for name in _NUMBERS},
@@ -40,11 +40,11 @@ def _headers(listed: Any) -> list[dict[str, Any]]:
     if listed is None:
         return []
     if not isinstance(listed, list):
-        raise ValueError("headers is no list of pairs")  # noqa: TRY004 - as above
+        raise ValueError("headers is not a list of pairs")  # noqa: TRY004 - as above
     found = []
     for each in listed:
         if not (isinstance(each, list) and len(each) == 2 and isinstance(each[0], str)):
-            raise ValueError("headers is no list of pairs")
+            raise ValueError("headers is not a list of pairs")
         found.append({"key": each[0], "value": _bytes({each[0]: each[1]}, each[0])})
     return found
 

@@ -176,7 +176,9 @@ def _fields(schema: SettingText | None) -> T.StructType | None:
         return None
     fields = planned(schema, lambda: T._parse_datatype_string(schema.text))  # noqa: SLF001 - DDL
     if not isinstance(fields, T.StructType):
-        raise ConfigError(f"{schema.where}: {schema.text} is no list of fields → a INT, b STRING")
+        raise ConfigError(
+            f"{schema.where}: {schema.text} is not a list of fields → a INT, b STRING"
+        )
     return fields
 
 

@@ -95,7 +95,7 @@ def expected_of_sql(
                 take_results(outcome, chunk.records, rows, chunk.first)
                 yield from rows_of.made(outcome)
         if not stream.is_whole:
-            raise RuntimeError("Spark passed on only a part of the records")
+            raise RuntimeError("Spark passed on only a part of the records: verify again")
 
     return take
 

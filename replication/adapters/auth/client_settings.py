@@ -73,7 +73,9 @@ class ClientSettings(Mapping[str, Any]):
             try:
                 self._renew()
             except ConfigError as error:
-                self.problem = f"the settings cannot be read again: {error}"
+                self.problem = (
+                    f"the former settings stay in use, the present ones cannot be read: {error}"
+                )
             else:
                 self.problem = ""
             return self._read

@@ -141,7 +141,10 @@ def _fetch(credentials: ClientCredentials) -> tuple[str, float]:
     except urllib.error.HTTPError as error:
         error.close()
         if error.code < 500:
-            raise ConfigError(f"requesting a token from {shown}: HTTP {error.code}") from None
+            raise ConfigError(
+                f"requesting a token from {shown}: HTTP {error.code}: correct the client id, the "
+                "secret or the scope"
+            ) from None
         raise ClusterUnavailable(f"requesting a token from {shown}: HTTP {error.code}") from None
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         reason = getattr(error, "reason", None) or type(error).__name__
@@ -154,7 +157,7 @@ def _body(reply: http.client.HTTPResponse) -> bytes:
     while part := reply.read1(_LARGEST):
         found += part
         if len(found) > _LARGEST:
-            raise ValueError("the response is no token")
+            raise ValueError("the response is not a token")
         if time.monotonic() > deadline:
             raise TimeoutError
     return found

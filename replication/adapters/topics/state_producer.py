@@ -97,7 +97,8 @@ class StateProducer:
                 on_delivery=lambda error, _: self._note(topic, error),
             )
         except BufferError:
-            self.last_error = f"writing to {topic} at {self._address}: the producer's queue is full"
+            why = "the cluster does not acknowledge, and the producer's queue is full"
+            self.last_error = f"writing to {topic} at {self._address}: {why}"
         except KafkaException as error:
             self._note(topic, error.args[0])
         producer.poll(0)

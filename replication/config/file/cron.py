@@ -34,7 +34,7 @@ def _check(part: str, field: str, least: int, most: int, names: list[str]) -> No
     step = int(found[4]) if found and found[4] else 1
     bad = found is None or step < 1 or any(e is None or not least <= e <= most for e in ends)
     if bad or (len(ends) == 2 and (ends[0] or 0) > (ends[1] or 0)):
-        raise ValueError(f"{part!r} is no {field} of a cron line ({least} to {most})")
+        raise ValueError(f"{part!r} is not a valid {field} of a cron line ({least} to {most})")
 
 
 def _number(text: str, names: list[str], least: int) -> int | None:

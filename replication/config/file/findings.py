@@ -69,7 +69,7 @@ class Notes:
     def without_effect(self, at: tuple[str, int], why: str, *, unkept: bool) -> None:
         """Note a key that does nothing; ``unkept``: its value asks for what is not done."""
         if unkept:
-            self.warn(at, f"is not obeyed: {why}", "remove it")
+            self.warn(at, f"has no effect: {why}", "remove it")
         else:
             self.info(at, f"has no effect: {why}")
 

@@ -60,7 +60,7 @@ def decode(data: bytes) -> str:
         raise MalformedText(0, "is UTF-16 text", "save it as UTF-8")
     if (at := data.find(0)) >= 0:
         line = data.count(b"\n", 0, at) + 1
-        raise MalformedText(line, "has a byte of 0: this is no text file", "save it as UTF-8")
+        raise MalformedText(line, "has a byte of 0: this is not a text file", "save it as UTF-8")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:

@@ -64,8 +64,8 @@ def _older_suite(name: str) -> str:
     found = "" if parts is None else _openssl_name(*parts.groups())
     if not found or not _exists(found):
         raise ValueError(
-            f"{name[:_SHOWN]!r} is no cipher suite that {ssl.OPENSSL_VERSION} offers; write Java's "
-            f"names, such as {SUITES_1_3[0]} or TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"
+            f"{name[:_SHOWN]!r} is not a cipher suite that {ssl.OPENSSL_VERSION} offers; write "
+            f"Java's names, such as {SUITES_1_3[0]} or TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"
         )
     return found
 

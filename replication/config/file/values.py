@@ -238,10 +238,11 @@ def _address(text: str) -> str:
     if match is not None and not 0 < int(match[2]) < 1 << 16:
         raise ValueError(f"{displayed(text)} is not an address: a port is from 1 to 65535")
     if match is None:
-        raise ValueError(f"{displayed(text)} is not an address: write {_right_form(text)}")
+        problem = "has no port" if _lacks_port(text) else "is not an address"
+        raise ValueError(f"{displayed(text)} {problem}: write {_right_form(text)}")
     host = match[1]
     if host.startswith("[") and not _is_ipv6(host[1:-1]):
-        raise ValueError(f"{displayed(text)} is not an address: {host} is no IPv6 address")
+        raise ValueError(f"{displayed(text)} is not an address: {host} is not an IPv6 address")
     return f"{host}:{match[2]}"
 
 
@@ -251,7 +252,14 @@ def _right_form(text: str) -> str:
     if _is_ipv6(host) and port.isdecimal():
         return f"[{host}]:{port}"
     bare = text.strip("[]")
-    return f"[{bare}]:9092" if _is_ipv6(bare) else "host:port"
+    if _is_ipv6(bare):
+        return f"[{bare}]:9092"
+    return f"{text}:9092" if _lacks_port(text) else "host:port"
+
+
+def _lacks_port(text: str) -> bool:
+    """Say whether it is the name or IPv4 address of a host alone, without a port."""
+    return _ADDRESS.fullmatch(f"{text}:9092") is not None
 
 
 def _is_ipv6(text: str) -> bool:

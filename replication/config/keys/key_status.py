@@ -163,7 +163,7 @@ def _judge_flow_client(
     elif kind not in ("source.consumer.", "source.admin.", "target.admin.", "producer.override."):
         notes.warn(
             value.at,
-            "is read by no client that copies, as in MirrorMaker 2",
+            "is not used by the clients that copy, as in MirrorMaker 2",
             f"{scoped.prefix}producer.override.{name} or {target}.producer.{name}",
         )
 

@@ -21,7 +21,7 @@ class Fate(StrEnum):
 
     HONOURED = "honoured"
     NO_EFFECT = "without effect"  # needed for Connect alone, or always on
-    LATER = "not carried out by this version"
+    LATER = "not implemented in this version"
     REFUSED = "not supported"  # to ignore it would change what is copied
 
 

@@ -93,7 +93,7 @@ def _check_push(set_: dict[str, Value], otlp: OtlpSettings, notes: Notes) -> Non
         return
     at, parts = set_[_ENDPOINT].at, urlsplit(otlp.endpoint)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        notes.error(at, "is no URL of HTTP", "http://host:4318/v1/metrics, or with https")
+        notes.error(at, "is not an HTTP URL", "http://host:4318/v1/metrics, or with https")
     elif parts.username is not None:
         notes.error(at, "has a login, which everybody sees", f"remove it and set {_HEADERS}")
     elif otlp.headers and parts.scheme == "http" and not is_loopback(parts.hostname):

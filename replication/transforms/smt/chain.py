@@ -87,7 +87,7 @@ def _known(catalogue: Mapping[str, SmtClass[Made]], kind: SettingText, what: str
     name = simple_name(kind.text)
     if name not in catalogue:
         raise ConfigError(
-            f"{kind.where}: {kind.text} is no {what} that Isthmus has → one of "
+            f"{kind.where}: {kind.text} is not a {what} that Isthmus has → one of "
             f"{', '.join(catalogue)}, or transform.function for one of your own"
         )
     return catalogue[name]

@@ -26,7 +26,7 @@ def read_json(data: bytes) -> Any:
     try:
         return _ordered(json.loads(data, parse_constant=_refuse))
     except (ValueError, RecursionError) as error:
-        raise NoJson(f"it is no JSON: {error}") from None
+        raise NoJson(f"it is not valid JSON: {error}") from None
 
 
 def written(value: Any) -> bytes:
@@ -35,7 +35,7 @@ def written(value: Any) -> bytes:
 
 
 def _refuse(name: str) -> None:
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _ordered(value: Any) -> Any:

@@ -69,7 +69,7 @@ def _masked(name: str, value: Any, replacement: str | None) -> Any:
     try:
         return number[type(value)](replacement)
     except ValueError:
-        raise CannotTransform(f"{replacement} is no number, as the field {name} is") from None
+        raise CannotTransform(f"{replacement} is not a number, as the field {name} is") from None
 
 
 def _long(text: str) -> int:
@@ -88,5 +88,5 @@ def _names(settings: Mapping[str, str], key: str) -> tuple[str, ...]:
 def _rename(text: str) -> tuple[str, str]:
     old, colon, new = text.partition(":")
     if not (old and colon and new):
-        raise ValueError(f"{text} is no renaming: write old:new")
+        raise ValueError(f"{text} is not a renaming: write old:new")
     return old, new

@@ -40,7 +40,7 @@ class Message:
         except NoJson as problem:
             raise CannotTransform(f"the {side} cannot be read: {problem}") from None
         if not isinstance(found, dict):
-            raise CannotTransform(f"the {side} is no JSON object, so it has no fields")
+            raise CannotTransform(f"the {side} is not a JSON object, so it has no fields")
         return found
 
     def set_fields(self, side: str, fields: dict[str, Any]) -> None:

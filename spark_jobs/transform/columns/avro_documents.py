@@ -62,7 +62,7 @@ class AvroDocuments:
         if content is None:
             return None
         if len(content) < _HEAD or content[0] != 0:
-            raise NotAvro(f"the {side} is no Avro with the id of a schema: no byte 0 and 4 others")
+            raise NotAvro(f"the {side} is not Avro with a schema id: no byte 0 and 4 others")
         number = int.from_bytes(content[1:_HEAD], "big")
         try:
             schema = self._schema(number)

@@ -24,8 +24,8 @@ REASON_BIT = 48  # the numbers of records are below
 FAILED, BAD_KEY, BAD_VALUE, MEMORY, END = (each << REASON_BIT for each in range(1, 6))
 REASONS = {
     FAILED: "SQL fails on it",  # Spark does not say more
-    BAD_KEY: "the key is no JSON",
-    BAD_VALUE: "the value is no JSON, or has another type than value.schema",
+    BAD_KEY: "the key is not valid JSON",
+    BAD_VALUE: "the value is not valid JSON, or has another type than value.schema",
 }
 # Rows that are no records: MEMORY says where the process that writes finds the records, END how
 # many there were, so that it has all.

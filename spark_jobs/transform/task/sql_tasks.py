@@ -136,7 +136,9 @@ def _write_results(slot: SlotWork, batches: Iterator[pa.RecordBatch]) -> SlotRep
             take_results(outcomes[chunk.number], chunk.records, rows, chunk.first)
     if not stream.is_whole:
         # Where Spark's side fails, Arrow's stream just ends: that is no end of the records.
-        return SlotReport(problem="Spark passed on only a part of the records")
+        return SlotReport(
+            problem="Spark passed on only a part of the records: the batch is tried again"
+        )
     if failed := tuple(_failed(outcomes)):
         return SlotReport(failed=failed)
     require_first_attempt()

@@ -161,4 +161,6 @@ def require_first_attempt() -> None:
 
     context = TaskContext.get()
     if context is not None and context.attemptNumber() > 0:
-        raise ClusterUnavailable("a task's process ended before it had reported")
+        raise ClusterUnavailable(
+            "a task's process ended before it had reported: the batch is tried again"
+        )

@@ -139,7 +139,7 @@ def test_sql_filters_avro_by_the_registry_and_what_it_cannot_decode_is_a_dead_le
     mine = [e for e in letters if dict(e.headers)["isthmus.topic"] == topic.encode()]
     assert [(e.value, dict(e.headers)["isthmus.offset"]) for e in mine] == [
         (bad, b"2"), (unknown, b"4")]  # fmt: skip
-    assert b"the value is no Avro" in dict(mine[0].headers)["isthmus.reason"]
+    assert b"the value is not Avro" in dict(mine[0].headers)["isthmus.reason"]
     assert b"the schema registry has no schema 99" in dict(mine[1].headers)["isthmus.reason"]
 
 

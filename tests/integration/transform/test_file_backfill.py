@@ -179,7 +179,7 @@ def test_lines_of_json_are_appended_too_and_what_no_file_has_is_named(
 
     (tmp_path / "json" / "bad.txt").write_text('{"partition": 0}\n')
     with pytest.raises(
-        ReplicationError, match=r"bad\.txt: a line is no record: offset is no whole"
+        ReplicationError, match=r"bad\.txt: a line is not a record: offset is not a whole"
     ):
         appended(flow, tmp_path, tmp_path / "json", spark, monkeypatch)
     with pytest.raises(ReplicationError, match="does not exist"):

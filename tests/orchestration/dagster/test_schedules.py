@@ -54,7 +54,9 @@ def test_drills_have_a_schedule_where_the_file_sets_one_and_its_run_would_be_acc
 def test_a_wrong_cron_line_is_named_with_its_place(tmp_path):
     file = tmp_path / "mm2.properties"
     file.write_text(FILE + "drill.schedule = 30 25 * * *\n")
-    with pytest.raises(ConfigError, match=r"mm2.properties:6: drill.schedule: '25' is no hour"):
+    with pytest.raises(
+        ConfigError, match=r"mm2.properties:6: drill.schedule: '25' is not a valid hour"
+    ):
         read_config(file)
 
 

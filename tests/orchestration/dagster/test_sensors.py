@@ -438,9 +438,9 @@ def test_warnings_about_the_file_are_reported_once_and_again_when_it_changed(wor
     assert output.metadata["topics"].value == ".*"
     second = tick(world, instance, first.cursor)
     assert announcements(second) == []
-    with_warnings(WARNING, "f.properties:6: acks: is not obeyed")
+    with_warnings(WARNING, "f.properties:6: acks: has no effect")
     third = tick(world, instance, second.cursor)
-    assert announcements(third)[0].description.endswith("acks: is not obeyed")
+    assert announcements(third)[0].description.endswith("acks: has no effect")
     with_warnings()
     (last,) = announcements(tick(world, instance, third.cursor))
     assert last.metadata["warnings"].value == "none"

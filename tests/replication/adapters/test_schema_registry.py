@@ -99,7 +99,7 @@ def test_what_is_no_address_and_no_schema_is_refused(server):
     with pytest.raises(ConfigError, match="must begin with https:// or http://"):
         client("file:///etc/passwd").schema(7)
     server.schemas[5] = {"id": 5}
-    with pytest.raises(ClusterUnavailable, match="its answer is no schema"):
+    with pytest.raises(ClusterUnavailable, match="its answer is not a schema"):
         client(server.url).schema(5)
 
 

@@ -1,5 +1,6 @@
 """Faults that operators reported, as far as a file can show them: BL-001 to BL-016."""
 
+import re
 from itertools import permutations
 
 import pytest
@@ -172,7 +173,7 @@ def test_bl_011_a_client_setting_without_effect_says_why(tmp_path):
         tmp_path, TWO + "B.producer.compression.type = zstd\nA->B.producer.acks = all\n"
     )
     assert about(result.findings, "B.producer.compression.type") == [
-        "warning: is not obeyed: record batches are copied unchanged → remove it"
+        "warning: has no effect: record batches are copied unchanged → remove it"
     ]
     assert about(result.findings, "A->B.producer.acks") == [
         "info: has no effect: every append is idempotent and waits for all in-sync replicas → "
@@ -181,7 +182,9 @@ def test_bl_011_a_client_setting_without_effect_says_why(tmp_path):
 
 def test_bl_011_bl_052_what_would_change_records_is_refused(tmp_path):
     text = TWO + "A->B.transforms = mask\nA->B.transforms.mask.type = x\n"
-    with pytest.raises(ConfigError, match=r"A->B\.transforms\.mask\.type: x is no single message"):
+    with pytest.raises(
+        ConfigError, match=r"A->B\.transforms\.mask\.type: x is not a single message"
+    ):
         loaded(tmp_path, text)
 
 
@@ -336,8 +339,7 @@ def test_an_address_that_is_none_is_refused(tmp_path, servers):
         ("::1:9092", "[::1]:9092"),
         ("fe80::1%eth0:9093", "[fe80::1%eth0]:9093"),
         ("2001:db8:0:0:0:0:0:1:9092", "[2001:db8:0:0:0:0:0:1]:9092"),
-        ("[::1]", "[::1]:9092"),
-        ("host", "host:port"),
+        ("a:b:c", "host:port"),
     ],
 )
 def test_a_refused_address_says_how_it_is_written(tmp_path, servers, right):
@@ -346,6 +348,13 @@ def test_a_refused_address_says_how_it_is_written(tmp_path, servers, right):
     output = str(refused.value)
     assert f"is not an address: write {right}" in output
     assert output.count("write ") == 1, "one proposal, and not another one behind it"
+
+
+@pytest.mark.parametrize("host", ["10.0.0.1", "broker", "[::1]"])
+def test_an_address_without_a_port_says_so(tmp_path, host):
+    problem = re.escape(f"'{host}' has no port: write {host}:9092")
+    with pytest.raises(ConfigError, match=problem):
+        loaded(tmp_path, TWO.replace("a:9092", host))
 
 
 @pytest.mark.parametrize("port", ["0", "65536", "99999"])
@@ -489,7 +498,7 @@ def test_start_and_isolation_follow_the_source_consumer(tmp_path):
 @pytest.mark.parametrize(
     ("key", "value", "says"),
     [
-        ("enable.idempotence", "false", "warning: is not obeyed"),
+        ("enable.idempotence", "false", "warning: has no effect"),
         ("max.in.flight.requests.per.connection", "100", "info: has no effect"),
     ],
 )
@@ -550,8 +559,8 @@ def test_what_is_no_port_is_reported(tmp_path, port, message):
             "A->B.consumer.client.rack",
             "info: A.consumer.client.rack overrides it where both are set",
         ),
-        ("A->B.producer.client.id", "warning: is read by no client that copies"),
-        ("A->B.target.producer.client.id", "warning: is read by no client that copies"),
+        ("A->B.producer.client.id", "warning: is not used by the clients that copy"),
+        ("A->B.target.producer.client.id", "warning: is not used by the clients that copy"),
         ("A->B.ssl.key.password", "warning: has no effect for a flow, as in MirrorMaker 2"),
         ("A->B.offset.flush.interval.ms", "warning: has no effect for a flow, as in MirrorMaker 2"),
         ("A.client.rack", "warning: has no effect for a cluster without a client's name, as in"),
@@ -689,8 +698,8 @@ def test_what_is_not_set_and_differs_from_mirror_maker_is_mentioned(tmp_path):
     result = loaded(tmp_path, TWO)
     (message,) = about(result.findings, "A.consumer.isolation.level")
     assert message == (
-        "info: is not set: aborted records are not copied, while MirrorMaker 2 copies them → "
-        "read_uncommitted copies them"
+        "info: is not set; the default is read_committed (MirrorMaker 2: read_uncommitted) → to "
+        "copy aborted records too, set read_uncommitted"
     )
     settings = {each.name: (each.value, each.origin) for each in result.origins["A->B"]}
     assert settings["source.consumer.isolation.level"] == ("read_committed", "default")

@@ -106,7 +106,7 @@ def test_con_11_con_12_metric_reporters_are_known_and_not_obeyed(tmp_path, repor
     (message,) = about(found(tmp_path, TWO + f"metric.reporters = {reporters}\n"),
                        "metric.reporters")  # fmt: skip
     assert message.startswith(
-        "warning: is not obeyed: Isthmus serves its own metrics at metrics.port"
+        "warning: has no effect: Isthmus serves its own metrics at metrics.port"
     )
 
 

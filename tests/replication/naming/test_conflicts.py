@@ -118,7 +118,7 @@ def test_bl_035_a_dot_beside_an_underscore_is_refused_as_brokers_do():
     both = TargetNames({"A_t1", "A.t1"})
     assert refused(named, target=both) == []
     (conflict,) = find_conflicts([named], TargetNames({"A_t1"}))
-    assert "beside A_t1" in conflict.reason
+    assert "together with A_t1" in conflict.reason
 
 
 def test_of_two_new_names_with_one_metric_the_first_is_made():

@@ -82,7 +82,7 @@ def test_a_start_that_does_not_end_is_given_up_and_the_status_says_why():
     with StartHeartbeats([lease], give_up, limit_s=0.01):
         assert given_up.wait(10)
     assert lease.output[-1] == ("FAILED", *reasons)
-    assert reasons[0].startswith("Spark did not start within 0 s: look at spark.master")
+    assert reasons[0].startswith("Spark did not start within 0 s: check spark.master")
     assert lease.closed, "what is queued was sent"
 
 

@@ -40,15 +40,15 @@ def test_topic_key_and_headers_may_be_missing():
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"offset": None}, "offset is no whole number"),
-        ({"offset": 1.5}, "offset is no whole number"),
-        ({"partition": True}, "partition is no whole number"),
-        ({"topic": 7}, "topic is no text"),
+        ({"offset": None}, "offset is not a whole number"),
+        ({"offset": 1.5}, "offset is not a whole number"),
+        ({"partition": True}, "partition is not a whole number"),
+        ({"topic": 7}, "topic is not a string"),
         ({"value": 7}, "value is neither text nor"),
         ({"value": {"base64": "?"}}, "value is neither text nor"),
         ({"value": {"base64": "aaaa", "more": 1}}, "value is neither text nor"),
-        ({"headers": {"a": "b"}}, "headers is no list of pairs"),
-        ({"headers": [["a"]]}, "headers is no list of pairs"),
+        ({"headers": {"a": "b"}}, "headers is not a list of pairs"),
+        ({"headers": [["a"]]}, "headers is not a list of pairs"),
         ({"headers": [["a", 5]]}, "a is neither text nor"),
     ],
 )
@@ -57,7 +57,9 @@ def test_what_is_no_record_says_why(change, why):
         record_of(json.dumps({**RECORD, **change}))
 
 
-@pytest.mark.parametrize(("line", "why"), [("{", "it is no JSON"), ("[1]", "it is no JSON object")])
+@pytest.mark.parametrize(
+    ("line", "why"), [("{", "it is not valid JSON"), ("[1]", "it is not a JSON object")]
+)
 def test_what_is_no_object_says_so(line, why):
     with pytest.raises(ValueError, match=why):
         record_of(line)

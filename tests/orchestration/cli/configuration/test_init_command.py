@@ -48,7 +48,7 @@ def test_what_is_missing_is_named_where_nobody_can_be_asked(isthmus):
 def test_an_address_that_is_none_is_refused_and_nothing_is_written(isthmus, tmp_path):
     done = isthmus("init", "--source", "east", "--target", "west-1:9092")
     assert done.code == 2
-    assert "source.bootstrap.servers: 'east' is not an address" in done.err
+    assert "source.bootstrap.servers: 'east' has no port: write east:9092" in done.err
     assert list(tmp_path.iterdir()) == []
 
 

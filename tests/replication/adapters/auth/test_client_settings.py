@@ -133,8 +133,8 @@ def test_a_store_that_is_half_written_leaves_the_former_settings_and_says_so(tmp
     assert read_now(settings)["ssl.ca.pem"] == ME.authority_pem
     with pytest.raises(ClusterRejected) as error, explained(settings):
         raise ClusterRejected("logging in at h1:9092: no")
-    reported = "logging in at h1:9092: no; the settings cannot be read again: "
-    assert str(error.value).startswith(f"{reported}{path} ")
+    reported = "the former settings stay in use, the present ones cannot be read: "
+    assert str(error.value).startswith(f"logging in at h1:9092: no; {reported}{path} ")
     path.write_bytes(whole)
     assert read_now(settings)["ssl.ca.pem"] == ME.authority_pem
     with pytest.raises(ClusterRejected, match=r"^no$"), explained(settings):

@@ -34,13 +34,16 @@ def test_a_token_is_read():
     assert token(answers(b"200 OK", json.dumps({"access_token": "t"}).encode())) == "t"
 
 
+REJECTED = "HTTP 401: correct the client id, the secret or the scope"
+
+
 @pytest.mark.parametrize(
     ("status", "body", "kind", "reason"),
     [
         (b"200 OK", b"x" * (2 << 20), ClusterUnavailable, "ValueError"),
         (b"200 OK", b"\xff\xff\xff", ClusterUnavailable, "invalid start byte"),
         (b"200 OK", b"[" * 100_000, ClusterUnavailable, "RecursionError"),
-        (b"401 No", b"", ConfigError, "HTTP 401"),
+        (b"401 No", b"", ConfigError, REJECTED),
         (b"503 No", b"", ClusterUnavailable, "HTTP 503"),
     ],
     ids=["2 MB", "no text", "nested", "401", "503"],

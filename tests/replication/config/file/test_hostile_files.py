@@ -121,7 +121,7 @@ def test_a_pipe_whose_writer_does_not_end_is_given_up(tmp_path, monkeypatch):
     ("content", "problem"),
     [
         (VALID.encode("utf-16"), ": is UTF-16 text → save it as UTF-8"),
-        (VALID.encode() + b"x\0y = 1\n", ":5: has a byte of 0: this is no text file"),
+        (VALID.encode() + b"x\0y = 1\n", ":5: has a byte of 0: this is not a text file"),
         (VALID.encode() + rb"x = \u12" + b"\n", r":5: \u must be followed by four hexadecimal"),
         (VALID.encode() + b"tasks.max = 1\ntasks.max = 2\n", None),
         (b"\xef\xbb\xbf" + VALID.encode(), None),

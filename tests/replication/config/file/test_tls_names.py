@@ -80,7 +80,7 @@ def test_a_suite_is_known_by_javas_name(java, openssl):
     ],
 )
 def test_a_suite_that_does_not_exist_or_that_openssl_lacks_is_refused(name):
-    with pytest.raises(ValueError, match="is no cipher suite that OpenSSL") as refused:
+    with pytest.raises(ValueError, match="is not a cipher suite that OpenSSL") as refused:
         cipher_suites([name])
     assert len(str(refused.value)) < 250
 
@@ -105,7 +105,7 @@ def test_protocols_are_those_that_all_three_settings_leave(protocols, newest, su
 def test_settings_that_leave_no_protocol_are_refused():
     with pytest.raises(ConfigError, match="leave no protocol together"):
         tls_limits({"ssl.enabled.protocols": "TLSv1.3", "ssl.cipher.suites": OLD_AND_NEW[1]})
-    with pytest.raises(ConfigError, match=r"^ssl.cipher.suites: 'NONE' is no cipher suite"):
+    with pytest.raises(ConfigError, match=r"^ssl.cipher.suites: 'NONE' is not a cipher suite"):
         tls_limits({"ssl.cipher.suites": "NONE"})
 
 

@@ -36,7 +36,7 @@ ONE = "clusters = A\nA.bootstrap.servers = a:9092\n"
 )  # fmt: skip
 def test_a_promise_that_is_not_kept_is_a_warning_and_a_kept_one_a_note(tmp_path, key, unkept, kept):
     (message,) = about(found(tmp_path, TWO + f"{key} = {unkept}\n"), key)
-    assert message.startswith("warning: is not obeyed: ")
+    assert message.startswith("warning: has no effect: ")
     if kept is not None:
         (message,) = about(found(tmp_path, TWO + f"{key} = {kept}\n"), key)
         assert message.startswith("info: has no effect: ")
@@ -117,7 +117,7 @@ def test_advice_for_a_file_of_one_cluster_names_no_flow_to_a_cluster_that_is_not
     [
         ("A.ssl.enabled.protocols", "TLSv1.2, TLSv1.4", "error: 'TLSv1.4' is not one of"),
         ("ssl.protocol", "TLSv1.1", "error: TLSv1.1 cannot be had, only TLSv1.2 and TLSv1.3"),
-        ("A.ssl.cipher.suites", "TLS_NONE", "error: 'TLS_NONE' is no cipher suite that OpenSSL"),
+        ("A.ssl.cipher.suites", "TLS_NONE", "error: 'TLS_NONE' is not a cipher suite that OpenSSL"),
         ("A.ssl.enabled.protocols", "TLSv1.2", "warning: holds where records are copied; librd"),
         ("A.ssl.cipher.suites", "TLS_AES_128_GCM_SHA256", "warning: holds where records are copi"),
     ],

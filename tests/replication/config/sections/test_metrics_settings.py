@@ -127,7 +127,7 @@ def test_a_push_has_its_headers_and_they_are_displayed_nowhere(tmp_path):
     ("more", "key", "message"),
     [
         pytest.param("metrics.otlp.endpoint = otel:4317\n", "metrics.otlp.endpoint",
-                     "error: is no URL of HTTP → http://host:4318/v1/metrics, or with https",
+                     "error: is not an HTTP URL → http://host:4318/v1/metrics, or with https",
                      id="no URL"),
         pytest.param("metrics.otlp.endpoint = https://me:pw@otel/v1/metrics\n",
                      "metrics.otlp.endpoint", "error: has a login, which everybody sees → remove "

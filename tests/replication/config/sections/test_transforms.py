@@ -87,7 +87,7 @@ def test_a_topic_without_a_transform_has_none(tmp_path):
         (
             M.format("org.apache.kafka.connect.transforms.Flatten$Value"),
             6,
-            "Flatten$Value is no single message transform that Isthmus has",
+            "Flatten$Value is not a single message transform that Isthmus has",
         ),
         (
             M.format("MaskField$Value") + "A->B.transforms.m.fields = x\n",

@@ -111,9 +111,9 @@ def test_a_schema_may_name_others(registry):
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (b"", "the value is no Avro with the id of a schema"),
-        (b'{"n": 1}', "the value is no Avro with the id of a schema"),
-        (b"\0\0\0\0", "the value is no Avro with the id of a schema"),
+        (b"", "the value is not Avro with a schema id"),
+        (b'{"n": 1}', "the value is not Avro with a schema id"),
+        (b"\0\0\0\0", "the value is not Avro with a schema id"),
         (b"\0\0\0\0\x63\2", "the value cannot be decoded: the schema registry has no schema 99"),
         (b"\0\0\0\0\x08", "the value is not of the schema 8: "),
         (b"\0\0\0\0\x08\2\2\2", "the value is not of the schema 8: 2 bytes are left over"),
