@@ -65,13 +65,13 @@ class CopySettings:
         int,
         Key("copy.target.free.percent", "int",
             "while less than this share of a log directory of the target is free, the flow copies "
-            "at most what would fill the rest in an hour; `0`: it never looks. Needs DESCRIBE on "
+            "at most what would fill the rest in an hour; `0`: no check. Needs DESCRIBE on "
             "the target's Cluster, and brokers since Kafka 3.3", least=0),
     ] = 5  # fmt: skip
     priority_topics: Annotated[
         tuple[str, ...],
         Key("copy.priority.topics", "patterns",
-            "patterns of topics that catch up first. While one of them is behind, a unit "
+            "patterns of topics that catch up first. While one of these is behind, a unit "
             "fetches at most 1 MiB/s of the other topics from each broker, over a second "
             "connection"),
     ] = ()  # Java regexes  # fmt: skip

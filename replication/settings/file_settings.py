@@ -35,7 +35,7 @@ class BoundedJobs(Section):
 
     cores: Annotated[
         int,
-        Key("jobs.cores", "int", "Spark task slots of a job that ends, such as `isthmus verify`",
+        Key("jobs.cores", "int", "Spark task slots of a bounded job, such as `isthmus verify`",
             least=1, level=KeyLevel.FILE),
     ] = 1  # fmt: skip
     memory_bytes: Annotated[
@@ -94,7 +94,7 @@ class DagsterSettings(Section):
     definitions: Annotated[
         tuple[str, ...],
         Key("dagster.definitions", "list",
-            "Python modules whose Dagster definitions are loaded beside those of the flows: their "
+            "Python modules whose Dagster definitions are loaded with those of the flows: their "
             "assets may depend on those of flows and topics ([an example](hybrid.md))",
             level=KeyLevel.FILE),
     ] = ()  # fmt: skip

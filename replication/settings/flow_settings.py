@@ -43,7 +43,7 @@ class Flow(Section):
         str,
         Key("batch.schedule", "cron",
             "when Dagster runs the flow if `mode = batch`, a cron line in UTC such as "
-            "`0 */6 * * *`; empty: never by itself"),
+            "`0 */6 * * *`; empty: no schedule"),
     ] = ""  # fmt: skip
     batch_max_age: Annotated[
         timedelta,
@@ -102,7 +102,7 @@ class Flow(Section):
     cycle_prevention: Annotated[
         Literal["producer-id", "headers", "names"],
         Key("cycle.prevention", "choice",
-            "how flows that keep names tell copies from local records of their source: by "
+            "how flows that keep names distinguish copies from local records of their source: by "
             "producer id; `headers`: by the headers that `provenance.headers`, MSK Replicator "
             "and Redpanda Migrator write, which decodes all records; `names`: not at all"),
     ] = BY_ID  # fmt: skip
@@ -144,7 +144,7 @@ class Flow(Section):
         str,
         Key("drill.schedule", "cron",
             "when Dagster practises a failover and a failback of the flow, a cron line in UTC such "
-            "as `0 3 * * sun`; empty: never by itself ([drills](failover.md#drill))"),
+            "as `0 3 * * sun`; empty: no schedule ([drills](failover.md#drill))"),
     ] = ""  # fmt: skip
     drill_max_age: Annotated[
         timedelta,
@@ -155,8 +155,8 @@ class Flow(Section):
     verify_schedule: Annotated[
         str,
         Key("verify.schedule", "cron",
-            "when Dagster verifies the flow, a cron line in UTC such as `37 2 * * *`; empty: never "
-            "by itself ([verification](verification.md#dagster))"),
+            "when Dagster verifies the flow, a cron line in UTC such as `37 2 * * *`; empty: no "
+            "schedule ([verification](verification.md#dagster))"),
     ] = ""  # fmt: skip
     verify_max_age: Annotated[
         timedelta,

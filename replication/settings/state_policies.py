@@ -24,14 +24,14 @@ class Policies:
     lost_range: Annotated[
         str,
         Key("on.lost.range", "choice continue|stop",
-            "the source's retention deleted records before they were copied: `continue` behind "
+            "the source's retention deleted records before they were copied: `continue` after "
             "the gap, or `stop`"),
     ] = "continue"  # fmt: skip
     source_recreated: Annotated[
         str,
         Key("on.source.recreated", "choice continue|stop",
-            "the source topic was deleted and recreated: `continue` copies the whole new topic "
-            "behind the old records"),
+            "the source topic was deleted and recreated: `continue` appends the whole new topic "
+            "after the old records"),
     ] = "stop"  # fmt: skip
     source_deleted: Annotated[
         str,
@@ -73,8 +73,8 @@ class Policies:
         str,
         Key("on.name.changed", "choice continue|keep|reseed|stop",
             "the file gives a topic another name than it was copied under: `stop` waits, "
-            "`continue` goes on under the new name from here, `reseed` copies all again under "
-            "it, `keep` copies on under the old name"),
+            "`continue` continues under the new name from here, `reseed` copies all again under "
+            "it, `keep` continues under the old name"),
     ] = "stop"  # fmt: skip
     refused: Annotated[
         str,

@@ -82,7 +82,7 @@ class TopicTransform:
     function: Annotated[
         SettingText | None,
         Key("function", "code",
-            "`module:name`, or `<file>:name` for a Python file beside the properties file. "
+            "`module:name`, or `<file>:name` for a Python file next to the properties file. "
             "`transform = …` sets it for all topics", level=KeyLevel.TRANSFORM),
     ] = None  # fmt: skip
     folder: str = ""  # of the file: where a function's module may be, besides Python's path

@@ -73,7 +73,7 @@ OF_FLOWS = tuple(
         (
             "lag_timestamp_seconds",
             _GAUGE,
-            "Time at which lag was last known; there is none since, while a cluster is silent.",
+            "Time when lag was last known; it stands still while a cluster does not answer.",
             (),
         ),
         (
@@ -88,8 +88,18 @@ OF_FLOWS = tuple(
             "Records that the group had not read and that a failover would lose.",
             ["group"],
         ),
-        ("group_rpo_bytes", _GAUGE, "The same in bytes, by the mean record size.", ["group"]),
-        ("group_rpo_seconds", _GAUGE, "Age of the oldest of them.", ["group"]),
+        (
+            "group_rpo_bytes",
+            _GAUGE,
+            "Bytes that the group had not read and a failover would lose, by the mean record size.",
+            ["group"],
+        ),
+        (
+            "group_rpo_seconds",
+            _GAUGE,
+            "Age of the oldest record that the group had not read and a failover would lose.",
+            ["group"],
+        ),
         (
             "cluster_answers",
             _GAUGE,
@@ -159,11 +169,27 @@ OF_RECORDS = tuple(
         ("lag_records", _GAUGE, "Source records that are not copied yet."),
         ("lag_seconds", _GAUGE, "Age of the oldest record that is not copied yet; the worst."),
         ("rpo_records", _GAUGE, "Source records that a failover would lose, as last seen."),
-        ("rpo_bytes", _GAUGE, "The same in bytes, by the partition's mean record size."),
-        ("rpo_seconds", _GAUGE, "Age of the oldest of them when last seen; the worst."),
+        (
+            "rpo_bytes",
+            _GAUGE,
+            "Bytes that a failover would lose, as last seen, by the partition's mean record size.",
+        ),
+        (
+            "rpo_seconds",
+            _GAUGE,
+            "Age of the oldest record that a failover would lose, as last seen; the worst.",
+        ),
         ("record_age_seconds", _SUMMARY, "Age of records when they were fetched from the source."),
-        ("record_age_last_seconds", _GAUGE, "Value of the last batch; maximum over partitions."),
-        ("record_age_max_seconds", _GAUGE, "Maximum over about the last minute."),
+        (
+            "record_age_last_seconds",
+            _GAUGE,
+            "Age of the last batch when it was fetched; maximum over partitions.",
+        ),
+        (
+            "record_age_max_seconds",
+            _GAUGE,
+            "Maximum age of records when they were fetched, over about the last minute.",
+        ),
         (
             "replication_latency_seconds",
             _SUMMARY,
@@ -172,9 +198,13 @@ OF_RECORDS = tuple(
         (
             "replication_latency_last_seconds",
             _GAUGE,
-            "Value of the last batch; maximum over partitions.",
+            "Age of the last batch when the target acknowledged it; maximum over partitions.",
         ),
-        ("replication_latency_max_seconds", _GAUGE, "Maximum over about the last minute."),
+        (
+            "replication_latency_max_seconds",
+            _GAUGE,
+            "Maximum age of records when the target acknowledged them, over about the last minute.",
+        ),
     )
 )
 
