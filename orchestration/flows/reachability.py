@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from orchestration.flows.intents import named_flows
-from replication.errors import ClusterUnavailable
+from replication.errors import ClusterUnavailable, EnvironmentProblem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -80,6 +80,13 @@ def reachable_flows(
     if not reached:
         answers.require_all()
     return reached, unreached
+
+
+def require_none_left(left: Mapping[str, str]) -> None:
+    """Raise EnvironmentProblem with a line for each flow that was left, flow -> why, if any was."""
+    lines = [why if why.startswith(flow) else f"{flow}: {why}" for flow, why in left.items()]
+    if lines:
+        raise EnvironmentProblem("\n  ".join(lines))
 
 
 def _clusters(flows: Iterable[Flow], *, sources: bool) -> Iterator[tuple[str, Mapping[str, str]]]:
