@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path  # noqa: TC003 - Typer reads the annotation at run time
 from typing import TYPE_CHECKING, Annotated
@@ -25,6 +25,7 @@ from orchestration.cli.screen.output import Format, Output, print_data
 from orchestration.flows.comparison.comparison_verdict import (
     ComparisonReport,
     ComparisonRow,
+    ComparisonVerdict,
     DeletedSourceTopic,
     NotFound,
     Transformed,
@@ -32,13 +33,14 @@ from orchestration.flows.comparison.comparison_verdict import (
 )
 from orchestration.flows.comparison.flow_comparison import FlowComparison
 from orchestration.flows.comparison.topic_comparison import Options
-from orchestration.flows.reachability import answering_flows
+from orchestration.flows.reachability import reachable_flows
 from replication.config.load import load_config
 from replication.errors import ConfigError, ReplicationError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from replication.settings.config import Config
     from replication.settings.flow_settings import Flow
 
 _FAILED = 2  # neither equal nor different
@@ -106,8 +108,10 @@ def compare(  # noqa: PLR0913 - the options of the command
         print_data(as_json(report), output)
     else:
         _print(report)
-    code = 0 if report.verdict.good else 1
-    end(code, sentence(report), is_output=output.is_text)
+    is_different = report.verdict is ComparisonVerdict.DIFFERENT
+    code = _FAILED if report.failed and not is_different else 0 if report.verdict.good else 1
+    failures = [f"{flow}: not compared: {why}" for flow, why in report.failed.items()]
+    end(code, "\n".join([*failures, sentence(report)]), is_output=output.is_text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,31 +126,60 @@ class CompareOptions:
 
 
 def _report(file: Path, chosen: CompareOptions) -> ComparisonReport:
+    """Compare flow after flow; what fails for one keeps no other from its comparison.
+
+    Raises ReplicationError where no flow could be compared.
+    """
     config = load_config(file).config
-    rows: list[ComparisonRow] = []
-    not_found: list[NotFound] = []
-    uncopied: list[UncopiedRow] = []
-    deleted_topics: list[DeletedSourceTopic] = []
-    transformed: list[Transformed] = []
-    for flow in answering_flows(config, chosen.flows):
-        options = Options(chosen.isolation or flow.copying.isolation, foreign_ok=chosen.foreign_ok)
-        with FlowComparison(flow, config, chosen.topics, options) as comparison:
-            deleted_topics += [
-                DeletedSourceTopic(flow.name, flow.source, each)
-                for each in comparison.deleted_topics()
-            ]
-            transformed += [Transformed(flow.name, each) for each in comparison.transformed]
-            if not comparison.pairs and comparison.transformed:
-                continue
-            if not comparison.pairs:
-                not_found.append(_nothing_of(flow, file, chosen))
-                continue
-            if chosen.wait_s is not None:
-                uncopied += _wait(comparison, chosen.wait_s)
-            rows += _compare(comparison)
+    flows, failed = reachable_flows(config, chosen.flows)
+    found, last = _FlowResults(), None
+    for flow in flows:
+        try:
+            _add(found, flow, config, file, chosen)
+        except ReplicationError as error:
+            failed[flow.name], last = str(error), error
+    if last is not None and all(each.name in failed for each in flows):
+        raise last
     return ComparisonReport(
-        rows, not_found, uncopied, deleted_topics, chosen.foreign_ok, transformed
+        found.rows,
+        found.not_found,
+        found.uncopied,
+        found.deleted_topics,
+        chosen.foreign_ok,
+        found.transformed,
+        failed,
     )
+
+
+@dataclass(slots=True)
+class _FlowResults:
+    """What was found in the flows that were compared."""
+
+    rows: list[ComparisonRow] = field(default_factory=list)
+    not_found: list[NotFound] = field(default_factory=list)
+    uncopied: list[UncopiedRow] = field(default_factory=list)
+    deleted_topics: list[DeletedSourceTopic] = field(default_factory=list)
+    transformed: list[Transformed] = field(default_factory=list)
+
+
+def _add(
+    found: _FlowResults, flow: Flow, config: Config, file: Path, chosen: CompareOptions
+) -> None:
+    """Compare one flow, and add what is found."""
+    options = Options(chosen.isolation or flow.copying.isolation, foreign_ok=chosen.foreign_ok)
+    with FlowComparison(flow, config, chosen.topics, options) as comparison:
+        found.deleted_topics += [
+            DeletedSourceTopic(flow.name, flow.source, each) for each in comparison.deleted_topics()
+        ]
+        found.transformed += [Transformed(flow.name, each) for each in comparison.transformed]
+        if not comparison.pairs and comparison.transformed:
+            return
+        if not comparison.pairs:
+            found.not_found.append(_nothing_of(flow, file, chosen))
+            return
+        if chosen.wait_s is not None:
+            found.uncopied += _wait(comparison, chosen.wait_s)
+        found.rows += _compare(comparison)
 
 
 def _nothing_of(flow: Flow, file: Path, chosen: CompareOptions) -> NotFound:

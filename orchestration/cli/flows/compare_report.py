@@ -53,6 +53,7 @@ def as_json(report: ComparisonReport) -> dict[str, Any]:
         "equal": report.verdict is ComparisonVerdict.EQUAL,
         **totals(report.rows),
         "not_found": [each._asdict() for each in report.not_found],
+        "failed": [{"flow": flow, "why": why} for flow, why in report.failed.items()],
         "gone": [each._asdict() for each in report.deleted_topics],
         "transformed": [each._asdict() for each in report.transformed],
         "not_copied_in_time": [

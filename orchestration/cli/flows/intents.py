@@ -10,9 +10,10 @@ from orchestration.cli.flows.flow_options import All, Chosen, File, chosen_flows
 from orchestration.cli.screen.errors import print_error
 from orchestration.flows.intents import write_intent
 from orchestration.flows.kafka_clients import KafkaClusters
-from orchestration.flows.reachability import answering_flows
+from orchestration.flows.reachability import reachable_flows, require_none_left
 from orchestration.services.state_directory import state_directory
 from replication.adapters.followed_file import FollowedFile
+from replication.errors import ReplicationError
 from replication.model import Desired
 
 if TYPE_CHECKING:
@@ -20,17 +21,26 @@ if TYPE_CHECKING:
 
 
 def pause(file: File, flow: Chosen = None, *, all_: All = False) -> None:
-    """Pause flows until they are resumed; their Spark application keeps running."""
+    """Pause flows until they are resumed; their Spark application keeps running.
+
+    One whose target does not answer keeps no other from it. Exit code 1: not all were asked.
+    """
     _write(file, flow, Desired.PAUSE, "will pause within seconds", all_=all_)
 
 
 def resume(file: File, flow: Chosen = None, *, all_: All = False) -> None:
-    """Resume paused or stopped flows."""
+    """Resume paused or stopped flows.
+
+    One whose target does not answer keeps no other from it. Exit code 1: not all were asked.
+    """
     _write(file, flow, Desired.RUN, "will run within seconds", all_=all_)
 
 
 def stop(file: File, flow: Chosen = None, *, all_: All = False) -> None:
-    """Stop flows until they are resumed; a Spark application ends with its last running flow."""
+    """Stop flows until they are resumed; a Spark application ends with its last running flow.
+
+    One whose target does not answer keeps no other from it. Exit code 1: not all were asked.
+    """
     _write(file, flow, Desired.STOP, "will stop within seconds", all_=all_)
 
 
@@ -45,6 +55,12 @@ def _write(
         print_error(f"the settings in force are used, not those of the file: {reading.problem}")
     config = reading.config
     chosen = chosen_flows(config, names, all_=all_)
-    for flow in answering_flows(config, chosen, sources=False):
-        write_intent(flow, desired, clusters)
-        typer.echo(f"{flow.name} {outcome}")
+    flows, left = reachable_flows(config, chosen, sources=False)
+    for flow in flows:
+        try:
+            write_intent(flow, desired, clusters)
+        except ReplicationError as error:
+            left[flow.name] = str(error)
+        else:
+            typer.echo(f"{flow.name} {outcome}")
+    require_none_left(left)

@@ -14,7 +14,7 @@ from orchestration.cli.screen.output import Format, Output, print_data
 from orchestration.flows.batch_run import BatchRunner, RunOutcome, RunProgress
 from orchestration.flows.intents import named_flows
 from orchestration.flows.kafka_clients import KafkaClusters, read_config
-from orchestration.flows.reachability import answering_flows
+from orchestration.flows.reachability import reachable_flows
 from orchestration.services.launcher import Launcher
 from orchestration.services.state_directory import state_directory
 from replication.adapters.local.java import java
@@ -50,8 +50,9 @@ def batch(
     pyspark_home()
     apps = {name: app for app in applications(config) for name in app.flows}
     launcher = Launcher(state_directory(), file.absolute())
-    flows = answering_flows(config, [each.name for each in chosen])
+    flows, left = reachable_flows(config, [each.name for each in chosen])
     found = [_run(each, apps[each.name], launcher) for each in flows]
+    found += [RunOutcome(name, why) for name, why in left.items()]
     if not output.is_text:
         print_data([as_data(each) for each in found], output)
     code = 1 if any(each.problem for each in found) else 0

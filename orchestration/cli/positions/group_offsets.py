@@ -29,10 +29,10 @@ from orchestration.flows.group_rows import as_csv, desired_by, rows_of
 from orchestration.flows.intents import find_flow
 from orchestration.flows.kafka_clients import read_config
 from orchestration.flows.names import require_name
-from orchestration.flows.reachability import answering_flows
+from orchestration.flows.reachability import answering_flows, reachable_flows, require_none_left
 from orchestration.flows.target_offsets import existing, left_of
 from replication.config.file.input_file import read_input
-from replication.errors import ClusterRejected, ConfigError
+from replication.errors import ClusterRejected, ConfigError, ReplicationError
 from replication.model import TopicPartition
 from replication.offsets.groups.consumer_groups import CommitGroup, Committed
 from replication.planning.explain import counted
@@ -63,9 +63,14 @@ def sync(file: File, flow: Chosen = None, *, all_: All = False) -> None:
     `sync.group.offsets.enabled = true` does this continuously.
     """
     config = read_config(file)
-    for each in answering_flows(config, chosen_flows(config, flow, all_=all_)):
-        with opened_sync(each, config) as (work, _):
-            typer.echo(f"{each.name}: {work.sync(strict=True)}")
+    flows, left = reachable_flows(config, chosen_flows(config, flow, all_=all_))
+    for each in flows:
+        try:
+            with opened_sync(each, config) as (work, _):
+                typer.echo(f"{each.name}: {work.sync(strict=True)}")
+        except ReplicationError as error:
+            left[each.name] = str(error)
+    require_none_left(left)
 
 
 def set_(  # noqa: PLR0913 - one parameter per option

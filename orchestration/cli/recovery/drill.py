@@ -13,15 +13,18 @@ from orchestration.cli.screen.output import Format, Output, print_data
 from orchestration.cli.screen.pipes import drop_unread
 from orchestration.drill.drill import opened_drill
 from orchestration.flows.kafka_clients import KafkaClusters, read_config
-from orchestration.flows.reachability import answering_flows
+from orchestration.flows.reachability import reachable_flows, require_none_left
 from orchestration.recovery.target_cluster import require_target
 from orchestration.services.launcher import Launcher
 from orchestration.services.state_directory import state_directory
 from replication.adapters.local.java import java
 from replication.adapters.local.processes import interrupt_once
+from replication.errors import ConfigError, ReplicationError
 from replication.recovery.drill import DrillOptions
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from orchestration.drill.drill_report import DrillReport
 
 _DEFAULT = DrillOptions()
@@ -57,25 +60,35 @@ def drill(  # noqa: PLR0913 - one parameter per option
     config, say = read_config(file), progress(output)
     found: list[DrillReport] = []
     chosen = flows_for(config, flow, all_=all_, changes=not dry_run)
-    for each in answering_flows(config, chosen):
-        require_target(each, config, KafkaClusters(), Launcher(state_directory(), file.absolute()))
-        with opened_drill(each, config, state_directory(), say, options) as work:
-            work.refuse_in_need()
-            if output.is_text:
-                show_plan(f"drill of {each.name}", work.steps())
-            if dry_run:
-                continue
-            java()
-            if not (yes or not output.is_text):
-                typer.confirm(f"Practise with {each.name}?", abort=True)
-            interrupt_once()
-            drop_unread()  # a terminal that is gone must not end the clean-up
-            found.append(work.carry_out())
-    _show(found, output)
+    flows, left = reachable_flows(config, chosen)
+    for each in flows:
+        try:
+            require_target(
+                each, config, KafkaClusters(), Launcher(state_directory(), file.absolute())
+            )
+            with opened_drill(each, config, state_directory(), say, options) as work:
+                work.refuse_in_need()
+                if output.is_text:
+                    show_plan(f"drill of {each.name}", work.steps())
+                if dry_run:
+                    continue
+                java()
+                if not (yes or not output.is_text):
+                    typer.confirm(f"Practise with {each.name}?", abort=True)
+                interrupt_once()
+                drop_unread()  # a terminal that is gone must not end the clean-up
+                found.append(work.carry_out())
+        except ReplicationError as error:
+            if isinstance(error, ConfigError) and not found:
+                raise
+            left[each.name] = str(error)
+    if not found:
+        require_none_left(left)
+    _show(found, output, left)
 
 
-def _show(found: list[DrillReport], output: Output) -> None:
-    """Print the reports; exit code 1 if a drill was not good."""
+def _show(found: list[DrillReport], output: Output, left: Mapping[str, str]) -> None:
+    """Print the reports; exit code 1 if a drill was not good, or a flow was left, and why."""
     if not output.is_text:
         print_data({"drills": [each.as_json() for each in found]}, output)
     elif not found:
@@ -83,8 +96,10 @@ def _show(found: list[DrillReport], output: Output) -> None:
     else:
         for line in (line for each in found for line in each.lines()):
             typer.echo(line)
-    if bad := [each for each in found if not each.good]:
-        end(1, "; ".join(_failure(each) for each in bad))
+    failures = [_failure(each) for each in found if not each.good]
+    failures += [f"{flow}: {why}" for flow, why in left.items()]
+    if failures:
+        end(1, "; ".join(failures))
 
 
 def _failure(report: DrillReport) -> str:

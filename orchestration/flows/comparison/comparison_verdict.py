@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from replication.records.comparison_result import NoCounterpart
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from orchestration.flows.comparison.compared_partition import PartitionResult
     from orchestration.flows.comparison.flow_comparison import UncopiedPartition
@@ -80,11 +80,13 @@ class ComparisonReport:
     deleted_topics: Sequence[DeletedSourceTopic] = ()
     foreign_ok: bool = False
     transformed: Sequence[Transformed] = ()
+    failed: Mapping[str, str] = field(default_factory=dict)  # flows that could not be, and why
 
     @property
     def verdict(self) -> ComparisonVerdict:
         found = verdict(self.rows, foreign_ok=self.foreign_ok)
-        if found.good and (self.uncopied or any(each.named for each in self.not_found)):
+        missed = self.uncopied or self.failed or any(each.named for each in self.not_found)
+        if found.good and missed:
             return ComparisonVerdict.INCOMPLETE
         return found
 

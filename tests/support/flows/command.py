@@ -46,6 +46,7 @@ def runner(
     def run(*arguments: object) -> Ended:
         monkeypatch.setattr(sys, "argv", ["isthmus", *map(str, arguments)])
         monkeypatch.setattr(module, "guard_pipes", lambda: None)  # it keeps pytest's own streams
+        monkeypatch.setattr(module, "guard_signals", lambda: None)  # and its own end
         with pytest.raises(SystemExit) as ended:
             module.main()
         out, err = capsys.readouterr()

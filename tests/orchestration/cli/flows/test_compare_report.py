@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from support.flows.command import run_command
+from support.settings.config_files import TWO, written
 
+from orchestration.cli.flows import compare
 from orchestration.cli.flows.compare_remarks import remarks
 from orchestration.cli.flows.compare_report import as_json, lines, sentence
 from orchestration.flows.comparison.compared_partition import PartitionResult, Work
@@ -18,6 +21,7 @@ from orchestration.flows.comparison.comparison_verdict import (
 )
 from orchestration.flows.comparison.copy_positions import CopyPosition
 from orchestration.flows.comparison.flow_comparison import UncopiedPartition
+from replication.errors import ClusterUnavailable
 from replication.model import TopicPartition
 from replication.records.compare_compacted import Compacted
 from replication.records.comparison_result import (
@@ -164,3 +168,29 @@ def test_the_json_holds_all_that_the_text_does():
         7,
         True,
     )
+
+
+def test_a_flow_that_could_not_be_compared_hides_no_difference_and_leaves_no_equal():
+    failed = {"A->C": "cluster C does not answer"}
+    equal = ComparisonReport([row(equal=3)], failed=failed)
+    assert (str(equal.verdict), as_json(equal)["equal"]) == ("incomplete", False)
+    assert as_json(equal)["failed"] == [{"flow": "A->C", "why": "cluster C does not answer"}]
+    assert str(ComparisonReport([row(0, on_target=False)], failed=failed).verdict) == "different"
+
+
+@pytest.mark.parametrize(("lost", "code"), [(0, 2), (1, 1)])
+def test_a_flow_that_cannot_be_compared_keeps_no_other_from_it(tmp_path, monkeypatch, lost, code):
+    more = "clusters = A, B, C\nC.bootstrap.servers = c:9092\nA->C.enabled = true\n"
+    file = written(tmp_path, f"{TWO}{more}")
+
+    def add(found, flow, *_):
+        if flow.target == "B":
+            raise ClusterUnavailable("broker 4 of B does not answer")
+        found.rows.append(row(on_target=False) if lost else row(equal=3))
+
+    monkeypatch.setattr(compare, "reachable_flows", lambda config, _: (config.flows, {}))
+    monkeypatch.setattr(compare, "_add", add)
+    ended = run_command("compare", file)
+    assert ended.code == code
+    assert "A->B: not compared: broker 4 of B does not answer" in ended.out
+    assert ended.lines[-1].startswith("different" if lost else "incomplete")

@@ -22,7 +22,7 @@ def world(monkeypatch, tmp_path):
     file.write_text(TWO)
     found = World(FollowedFile(file, tmp_path / "home").look().config)
     monkeypatch.setattr(intents, "KafkaClusters", lambda: found)
-    monkeypatch.setattr(intents, "answering_flows", lambda config, *_, **__: config.flows)
+    monkeypatch.setattr(intents, "reachable_flows", lambda config, *_, **__: (config.flows, {}))
     return found, file
 
 
@@ -47,3 +47,19 @@ def test_a_file_that_nothing_ran_by_is_refused(world, tmp_path, monkeypatch):
     file.write_text(f"{TWO}lag.sla.secnds = 5\n")
     result = CliRunner().invoke(app, ["pause", str(file), "--all"])
     assert "lag.sla.secnds" in str(result.exception)
+
+
+def test_a_silent_cluster_keeps_no_other_flow_from_its_stop(world, monkeypatch):
+    found, file = world
+    silent = {"A->C": "cluster C does not answer: refused"}
+    monkeypatch.setattr(intents, "reachable_flows", lambda config, *_, **__: (config.flows, silent))
+    result = CliRunner().invoke(app, ["stop", str(file), "--all"])
+    assert result.exit_code == 1
+    assert "A->B will stop within seconds" in result.output
+    assert str(result.exception) == "A->C: cluster C does not answer: refused"
+    (intent,) = (
+        each
+        for each in found.target.topics["isthmus-status.A.internal"].values()
+        if isinstance(each, Intent)
+    )
+    assert intent.desired == Desired.STOP
