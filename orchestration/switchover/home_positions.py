@@ -81,7 +81,7 @@ class HomePositions:
         left += [LeaveOffset(g, copies[where], open_transaction(where)) for g, where in undecided]
         at, refused = self.opposite.target, sorted(self.sync.target.unreadable.items())
         left += [
-            LeaveGroup(name, f"its place on {at} is not known: {why}") for name, why in refused
+            LeaveGroup(name, f"its offsets on {at} are unknown: {why}") for name, why in refused
         ]
         passing = {where: why for where, why in self.reader.errors.items() if why.retriable}
         silent = (self.sync.target.unavailable, self.sync.source.unavailable, passing)

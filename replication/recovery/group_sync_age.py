@@ -48,16 +48,16 @@ class GroupSyncAge:
             return ""
         since = "" if self.read_ms is None else " since"
         return (
-            f"the group sync was silent: {self.silence}. What groups committed at the source{since}"
-            " is not known: they may read those records again, and a group that is new begins by "
-            "auto.offset.reset"
+            f"the group sync was silent: {self.silence}. Offsets that groups committed at the "
+            f"source{since} are unknown: these groups may read records again, and a new group "
+            "starts at auto.offset.reset"
         )
 
     @property
     def sentence(self) -> str:
         """When the offsets were read."""
         if self.read_ms is None:
-            return "when the offsets of groups were last read at the source is not known"
+            return "the time when the offsets of groups were last read at the source is unknown"
         return (
             f"the offsets of groups were last read at the source at {format_moment(self.read_ms)} "
             f"UTC, {self.age_s:.0f} s before"

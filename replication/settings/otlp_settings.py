@@ -34,7 +34,7 @@ class OtlpSettings:
     ca: Annotated[
         str | None,
         Key("metrics.otlp.ssl.ca.location", "string",
-            "PEM file: the authorities of the endpoint's certificate; without it, those that "
+            "PEM file: the CA certificates of the endpoint; without it, those that "
             "Python's `certifi` knows", level=KeyLevel.FILE),
     ] = None  # fmt: skip
 

@@ -120,4 +120,4 @@ def choose(
 def what_to_do(state: str) -> str:
     """Return a sentence with the operator's choices; empty if there are none."""
     choices = CHOICES.get(state)
-    return f"choose with `isthmus resolve`: {' or '.join(choices)}" if choices else ""
+    return f"choose with `isthmus resolve FILE`: {' or '.join(choices)}" if choices else ""

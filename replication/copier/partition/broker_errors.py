@@ -233,7 +233,7 @@ def corrupt(position: int, end: int | None, why: str) -> PartitionError:
 def rewritten(position: int, epoch: int) -> PartitionError:
     """Return the error for a source log with no leader epoch as high as ``epoch``, our last one."""
     reason = (
-        f"the source was restored from an older state: it knows no leader epoch {epoch}, in which "
+        f"the source was restored from an older state: it has no leader epoch {epoch}, in which "
         f"offsets before our position {position} were written; it may have other records there now"
     )
     lost, state = OffsetRange(position, position), PartitionState.SOURCE_TRUNCATED

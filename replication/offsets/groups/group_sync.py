@@ -175,7 +175,7 @@ class GroupSync:
         """Return the groups that brokers of the source refused to read in the last round."""
         at = self.flow.source
         return tuple(
-            LeaveGroup(name, f"its place on {at} is not known: {why}")
+            LeaveGroup(name, f"its offsets on {at} are unknown: {why}")
             for name, why in sorted(self.source.unreadable.items())
         )
 

@@ -91,5 +91,5 @@ def test_while_it_is_not_known_what_a_group_has_read_of_other_clients_nothing_is
 def test_a_group_that_may_not_be_read_is_asked_for_before_its_offset_goes_with_the_topic():
     work = a_work(g={HERE: Committed(7)}, h={HERE: Committed(7)})
     work.sync.source.unreadable = {"h": "reading its offsets: denied"}
-    with pytest.raises(ClusterRejected, match="not read: h: its place on A is not known: reading"):
+    with pytest.raises(ClusterRejected, match="not read: h: its offsets on A are unknown: reading"):
         found(work)

@@ -104,7 +104,7 @@ def test_a_group_that_may_not_be_read_is_named_and_the_others_come_home(side):
     getattr(at_home.sync, side).unreadable = {"g": "reading its offsets: denied"}
     reasons = {
         "source": "its offsets on the target could not be read: reading its offsets: denied",
-        "target": "its place on B is not known: reading its offsets: denied",
+        "target": "its offsets on B are unknown: reading its offsets: denied",
     }
     actions = at_home.plan().actions
     assert CommitGroup("h", {ORDERS: Committed(20)}) in actions

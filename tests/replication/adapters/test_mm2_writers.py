@@ -22,5 +22,5 @@ def test_a_group_that_may_not_be_read_has_no_checkpoint_and_is_named(monkeypatch
     sync.source.unreadable = {"g": "reading its offsets: denied"}
     good, left = checkpoint_positions(sync)
     assert (good.group, good.target, good.downstream, good.problem) == ("h", COPY, 15, "")
-    why = "its place on A is not known: reading its offsets: denied"
+    why = "its offsets on A are unknown: reading its offsets: denied"
     assert (left.group, left.downstream, left.problem) == ("g", None, why)

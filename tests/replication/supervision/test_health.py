@@ -70,7 +70,8 @@ def test_a_flow_that_copies_all_its_partitions_is_well():
                 anchors=(anchor("RUNNING"), anchor("REFUSED", "record of 9 MB is too large")),
             ),
             "DEGRADED",
-            "orders-3 is REFUSED: record of 9 MB is too large; choose with `isthmus resolve`: skip",
+            "orders-3 is REFUSED: record of 9 MB is too large; choose with `isthmus resolve FILE`: "
+            "skip",
             id="one partition is not copied",
         ),
         pytest.param(
@@ -289,7 +290,7 @@ def test_bl_226_a_damaged_batch_is_not_well_and_the_choice_is_named():
     assert flow_health(look) == Health(
         "DEGRADED",
         healthy=False,
-        reason=f"orders-3 is SOURCE_CORRUPT: {reason}; choose with `isthmus resolve`: skip",
+        reason=f"orders-3 is SOURCE_CORRUPT: {reason}; choose with `isthmus resolve FILE`: skip",
     )
 
 
@@ -387,6 +388,6 @@ def test_every_state_of_partitions_is_named_beside_what_the_driver_says():
         status=status("DEGRADED", not_running=3, reason=gone), anchors=(waits, halted, other)
     )
     assert flow_health(look).reason == (
-        f"{gone}; orders-3 is TARGET_RESET: it was recreated; choose with `isthmus resolve`: "
+        f"{gone}; orders-3 is TARGET_RESET: it was recreated; choose with `isthmus resolve FILE`: "
         "continue or reseed; REFUSED: stock; WAITING: orders"
     )

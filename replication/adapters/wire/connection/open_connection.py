@@ -92,7 +92,7 @@ def open_connection(
     except (kafka_errors.KafkaError, OSError) as error:
         if refusal := _refused_certificate(error):
             raise UntrustedConnection(f"connecting to {where}: {refusal}") from error
-        reason = _no_protocol(error, config) or str(error) or type(error).__name__
+        reason = _no_protocol(error, config) or _system(error) or type(error).__name__
         raise ClusterUnavailable(f"connecting to {where}: {reason}") from error
     finally:
         net.close()
@@ -101,6 +101,11 @@ def open_connection(
 def _reason(error: Exception) -> str:
     """Return a refusal in the broker's words: kafka-python adds its own names, twice."""
     return re.sub(r"^\[Error \d+\] |\w+Error: ", "", str(error))
+
+
+def _system(error: Exception) -> str:
+    """Return an error in the system's words, without its number."""
+    return re.sub(r"\[Errno -?\d+\] ", "", str(error))
 
 
 def _refused_certificate(error: Exception) -> str:

@@ -61,7 +61,12 @@ def test_an_offset_below_the_copied_ones_is_not_said_to_be_behind_them(offset, r
             "groups were left out: no",
         ),
         ("offsets", ClusterRejected("denied"), ClusterRejected, "groups were left out: denied"),
-        ("source", "denied", ClusterRejected, "group g was left out: its place on A is not known"),
+        (
+            "source",
+            "denied",
+            ClusterRejected,
+            "group g was left out: its offsets on A are unknown",
+        ),
     ],
 )
 def test_what_was_left_out_fails_and_is_tried_again_only_where_time_helps(part, found, kind, why):

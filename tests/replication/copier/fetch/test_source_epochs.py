@@ -45,7 +45,7 @@ def test_a_source_that_knows_no_leader_epoch_like_ours_is_not_read_on_as_if_it_w
     assert partition.last_epoch == epoch
     if recovery is Recovery.DECIDE:
         assert error.state is PartitionState.SOURCE_TRUNCATED
-        assert "restored from an older state: it knows no leader epoch 4" in error.reason
+        assert "restored from an older state: it has no leader epoch 4" in error.reason
 
 
 def test_a_log_start_that_passes_the_position_meanwhile_is_no_restored_source():

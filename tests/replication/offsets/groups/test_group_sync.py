@@ -587,7 +587,7 @@ def test_a_group_that_may_not_be_read_is_named_and_holds_up_no_other(side):
     sync = a_sync(Offsets(50), Groups(g=at(10), h=at(20)), Groups(g=at(3, where=COPY)))
     getattr(sync, side).unreadable = {"g": "reading its offsets: denied"}
     why = {
-        "source": "its place on A is not known: reading its offsets: denied",
+        "source": "its offsets on A are unknown: reading its offsets: denied",
         "target": "its offsets on the target could not be read: reading its offsets: denied",
     }[side]
     groups = 1 if side == "source" else 2
@@ -599,7 +599,7 @@ def test_a_group_that_may_not_be_read_is_named_and_holds_up_no_other(side):
 def test_one_group_that_may_not_be_read_is_not_one_without_offsets():
     sync = a_sync(Offsets(50), Groups(g=at(10)))
     sync.source.unreadable = {"g": "reading its offsets: denied"}
-    with pytest.raises(ClusterRejected, match="group g: its place on A is not known: reading"):
+    with pytest.raises(ClusterRejected, match="group g: its offsets on A are unknown: reading"):
         sync.translated_of("g")
 
 
