@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class Runbook(NamedTuple):
@@ -10,6 +13,12 @@ class Runbook(NamedTuple):
 
     section: str
     action: str
+
+    def to_do(self, flows: Sequence[str]) -> str:
+        """Return the action; if there is one flow, its command names that."""
+        if len(flows) != 1:
+            return self.action
+        return self.action.replace("A:B", flows[0].replace("->", ":"))
 
 
 _BY_NAME = {

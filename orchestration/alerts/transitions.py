@@ -172,7 +172,7 @@ def _problem(incident: Incident, known: IncidentMemory, now_ms: int, base: str) 
         not_copied=by_state(incident.halted),
         flows=some(incident.flows) if incident.flows != (incident.subject,) else "",
         at_risk=some(incident.at_risk),
-        do=book.action,
+        do=book.to_do(incident.flows),
         runbook=link,
         note=_FLAPPING if len(known.begun) == FLAPS else "",
     )

@@ -85,7 +85,9 @@ def _one_at_a_time(flow: Flow, job: dg.JobDefinition, key: str) -> dg.ScheduleDe
         tags = {PARTITION_TAG: flow.name}
         under_way = dg.RunsFilter(job_name=job.name, tags=tags, statuses=_UNDER_WAY)
         if context.instance.get_run_records(under_way, limit=1):
-            return dg.SkipReason(f"the {_CALLED[job.name]} of {flow.name} before has not ended yet")
+            return dg.SkipReason(
+                f"the previous {_CALLED[job.name]} of {flow.name} has not ended yet"
+            )
         return dg.RunRequest(partition_key=flow.name)
 
     return runs

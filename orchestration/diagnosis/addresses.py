@@ -18,8 +18,8 @@ SOON_DAYS = 30  # a certificate that ends within so many days is a warning
 _TO_DO = {
     ConnectionStep.DNS: "correct bootstrap.servers, or this machine's name resolution",
     ConnectionStep.PORT: "start the broker, or correct port, firewall, or security.protocol",
-    ConnectionStep.TLS: "set ssl.truststore.location to a store with the authority that signed the "
-    "broker's certificate",
+    ConnectionStep.TLS: "set ssl.truststore.location to a store with the CA certificate of the "
+    "brokers",
     ConnectionStep.LOGIN: "correct sasl.mechanism and sasl.jaas.config, or create the user "
     "on the cluster",
 }

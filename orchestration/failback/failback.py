@@ -131,7 +131,7 @@ class Failback(FailbackSteps):
                 if not self.options.truncates:
                     yield (
                         f"{each.topic} was deleted on {self.flow.source} by a failback that was "
-                        "given up: run failback with --tail truncate to complete it"
+                        "abandoned: run failback with --tail truncate to complete it"
                     )
             elif other_topic("source", self.reader.source, each.topic, anchor.source_topic_id):
                 yield (

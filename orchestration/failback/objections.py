@@ -83,7 +83,7 @@ class Objections:
             if name != self.back.name:
                 yield (
                     f"{name} copies to {topic} on {self.flow.source} too: what it copied would be "
-                    "deleted, and it would halt. Choose --tail keep"
+                    "deleted, and it would halt. Use --tail keep"
                 )
 
     def _brokers(self, topics: Collection[str]) -> Iterator[str]:
@@ -93,7 +93,7 @@ class Objections:
             if isinstance(info, TopicInfo) and info.replicas > count:
                 yield (
                     f"{topic} has {info.replicas} replicas, and {self.flow.source} has {count} "
-                    "brokers now: it could not be created again. Start the others first"
+                    "brokers now: it could not be created again. Start the missing brokers first"
                 )
 
     def _never_copied(

@@ -125,8 +125,8 @@ class FailbackSteps(FailbackTails):
         undecided = len(found.undecided)
         opened = f"; {counted(undecided, 'offset')} in open transactions" if undecided else ""
         return (
-            f"set the offsets of {count} of {groups}{late}{opened}{named(self.left)}; clients of "
-            "both clusters go on"
+            f"set the offsets of {count} of {groups}{late}{opened}{named(self.left)}; clients stay "
+            "on both clusters"
         )
 
     def _set_other_groups(self, operation: Operation) -> str:

@@ -160,7 +160,7 @@ class TopicRecreation:
             if time.monotonic() > deadline:
                 raise ClusterUnavailable(
                     f"{note.topic} was not deleted and created again on {self.work.flow.source} in "
-                    f"{_GONE_S:g} s; run this again to go on"
+                    f"{_GONE_S:g} s; run this again to continue"
                 )
             if not now:
                 self._source.create_topic(

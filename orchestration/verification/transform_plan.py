@@ -31,8 +31,7 @@ _UNKNOWN = (
 )
 _COMPACTED = "{} is compacted: a transform with a compacted topic cannot be verified"
 _BEGAN_ANEW = (
-    "compared from where its transform began to work as it does now, which was after the last "
-    "good verification"
+    "compared from where its present transform began, which was after the last good verification"
 )
 _RECREATED = (
     "{} was created again: the flow stores where its transform began with the next records that it "

@@ -20,7 +20,7 @@ app = typer.Typer(
     name="alert",
     no_args_is_help=True,
     add_completion=False,
-    help="Try the channels that alerts are posted to.",
+    help="Send a test alert.",
 )
 
 

@@ -26,7 +26,7 @@ def restart(
     *,
     all_: All = False,
     wait: Annotated[
-        float, typer.Option(metavar="SECONDS", help="How long a stop, and a start, may take.")
+        float, typer.Option(metavar="SECONDS", help="Limit for the stop, and for the start.")
     ] = 120.0,
 ) -> None:
     """Stop flows cleanly, one by one, and let each run again with the file as it is now.

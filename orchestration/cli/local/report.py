@@ -45,7 +45,7 @@ def report(
         int, typer.Option(min=1, help="Seconds to sample the flows; there is a sample a second.")
     ] = 30,
     since: Annotated[
-        str, typer.Option(help="Span of Dagster's history on the page, as 24h; 0: none.")
+        str, typer.Option(help="Span of Dagster's history on the page, such as 24h; 0: none.")
     ] = "24h",
 ) -> None:
     """Watch the flows for some seconds, and write one HTML page about them.

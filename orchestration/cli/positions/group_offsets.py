@@ -34,7 +34,7 @@ from orchestration.flows.target_offsets import existing, left_of
 from replication.config.file.input_file import read_input
 from replication.errors import ClusterRejected, ConfigError, ReplicationError
 from replication.model import TopicPartition
-from replication.offsets.groups.consumer_groups import CommitGroup, Committed
+from replication.offsets.groups.consumer_groups import CommitGroup, Committed, left_alone
 from replication.planning.explain import counted
 
 if TYPE_CHECKING:
@@ -175,8 +175,9 @@ def _carry_out(
     elif commits:
         typer.echo("nothing was changed: run it again with --yes")
     if (yes or not commits) and len(commits) < len(actions):
-        left_count = counted(len(actions) - len(commits), "position")
-        end(1, f"{left_count} left as before, for the reasons above")
+        not_set = left_alone(actions)
+        count, first = counted(len(not_set), "position"), not_set[0]
+        end(1, f"{count} not set, the first of group {first.group}: {first.reason}")
 
 
 def export(

@@ -55,8 +55,8 @@ _Export = Annotated[
     typer.Option(
         "--export",
         metavar="DIR",
-        help="Directory for these records, as Parquet and as JSON lines. Default: a new one "
-        "in the state directory.",
+        help="Directory for the records that never arrived, as Parquet and as JSON lines. "
+        "Default: a new one in the state directory.",
     ),
 ]
 _Prepare = Annotated[
@@ -91,7 +91,9 @@ _DenyWrites = Annotated[
 ]
 _DryRun = Annotated[
     bool,
-    typer.Option("--dry-run", help="Show the steps and these records; change nothing."),
+    typer.Option(
+        "--dry-run", help="Show the steps and the records that never arrived; change nothing."
+    ),
 ]
 _Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 

@@ -46,7 +46,7 @@ class WhichBackfill(dg.Config):
     from_files: str = Field(
         default="",
         description="A path or URL: append records from Parquet files or JSON lines below it, each "
-        "with its source offset, instead of those that the source has.",
+        "with its source offset, instead of those on the source.",
     )
     bytes_per_second: int = Field(
         default=0, ge=0, description="Byte budget of all units together; 0: no limit."
@@ -54,7 +54,7 @@ class WhichBackfill(dg.Config):
 
 
 @dg.op(
-    description="Copy what stands in the source before the first record of a stream's copy.",
+    description="Copy the source records from before a flow's first copied record.",
     out=dg.Out(dg.Nothing),
 )
 def copy_history(

@@ -39,14 +39,14 @@ class WhichVerification(dg.Config):
         gt=0,
         le=1,
         description=(
-            "Share of the ranges that are compared, drawn by chance. Of a run with less than 1 "
+            "Share of the ranges to compare, chosen at random. Of a run with less than 1 "
             "nothing is stored as verified."
         ),
     )
 
 
 @dg.op(
-    description="Verify with Spark that what a flow copied is what its source holds.",
+    description="Compare what a flow copied with its source, with Spark.",
     out=dg.Out(dg.Nothing),
 )
 def compare_ranges(

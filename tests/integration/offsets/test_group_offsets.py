@@ -395,7 +395,7 @@ def test_an_offset_that_does_not_exist_is_translated_nowhere_and_named_everywher
         1,
         [
             f"leave group largest in {partition} unchanged: {largest}",
-            "1 position left as before, for the reasons above",
+            f"1 position not set, the first of group largest: {largest}",
         ],
     )
 

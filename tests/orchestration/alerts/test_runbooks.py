@@ -18,3 +18,9 @@ def test_the_first_name_that_has_a_runbook_decides():
     assert runbook("RUNNING", "lag_sla").section == "a-flow-is-behind"
     assert runbook("DEAD", "lag_sla").section == "a-driver-is-dead"
     assert runbook("RUNNING").section == "something-else"
+
+
+def test_what_to_do_about_one_flow_names_it():
+    wrong = runbook("WRONG_CLUSTER")
+    assert wrong.to_do(("east->west",)).endswith("`isthmus resolve FILE accept --flow east:west`")
+    assert wrong.to_do(("A->B", "C->B")) == wrong.action

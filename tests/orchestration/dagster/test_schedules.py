@@ -88,7 +88,7 @@ def test_verifications_have_a_schedule_which_waits_until_the_run_before_has_ende
     )
     held = tick()
     assert not held.run_requests
-    assert held.skip_message == "the verification of A->B before has not ended yet"
+    assert held.skip_message == "the previous verification of A->B has not ended yet"
 
 
 def test_a_batch_flow_has_the_schedule_that_the_file_sets_and_a_stream_has_none(tmp_path):

@@ -75,7 +75,7 @@ def test_a_topic_that_a_failback_deleted_before_it_was_given_up_is_created_by_th
     deleted = RecreatedTopic("A->B", "op0", "t", "aa", 1, 1)
     work = a_failback(OPEN, deleted, topic_id="bb")
     (problem,) = work.preview().problems
-    assert "t was deleted on A by a failback that was given up" in problem
+    assert "t was deleted on A by a failback that was abandoned" in problem
     work.options = FailbackOptions(TailChoice.TRUNCATE, "x")
     assert list(work._problems(work.proven("op1"))) == []
     assert work.half_made() == (deleted,)

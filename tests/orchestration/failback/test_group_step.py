@@ -62,7 +62,7 @@ def test_what_time_does_not_help_is_left_and_named_and_the_others_are_set(failba
     assert work._set_groups(None) == (
         "set the offsets of 1 of 6 groups; 1 offset not copied yet; 1 offset in open transactions; "
         "left: k, denied; left: x, unknown there; left: h, its offsets were refused: needs READ; "
-        "clients of both clusters go on"
+        "clients stay on both clusters"
     )
     assert sync.target.held == {"g": {HERE: Committed(15)}}
     assert work.left == (LEFT, UNKNOWN, refused)
