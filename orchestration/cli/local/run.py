@@ -118,7 +118,7 @@ def down() -> None:
         end(1, "; ".join(problems))
     if not before:
         typer.echo(
-            f"nothing runs from state directory {where.root}: set {HOME_VARIABLE} to another"
+            f"nothing runs from state directory {where.root}; {HOME_VARIABLE} names another one"
         )
 
 
