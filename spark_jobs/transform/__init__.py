@@ -14,6 +14,8 @@
     to go on at
 ``transform_job``: The Spark job of one batch: one task per slot, which reports in one row what it
     did
+``batch_clock``: How long the tasks of a batch have run, and how long it had none: one that waits is
+    not slow
 ``sql_errors``: What Spark's errors say of an expression: the reason in a line, and whether data is
     its cause
 ``sql_plan``: A transform in Spark SQL as a DataFrame: expressions in, results for the writer out

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from replication.errors import ConfigError
 from replication.transforms.smt.chain import Chain
+from spark_jobs.transform.batch_clock import time_limit
 from spark_jobs.transform.columns.record_columns import rows_ddl
 from spark_jobs.transform.single_record import transform_by_sql
 from spark_jobs.transform.sql_plan import SqlPlan, sql_plan, sql_session
@@ -33,10 +33,6 @@ if TYPE_CHECKING:
 _MOST_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
 _PASSED = "SQL failed on it, and not when it was tried again"
 _REST_S = 60.0  # of a batch beside its expressions: reading, writing, Spark's own
-
-
-class JobTooSlow(Exception):
-    """The batch did not end in time."""
 
 
 class TransformJob:
@@ -68,7 +64,8 @@ class TransformJob:
     def run(self, work: Sequence[SlotWork]) -> list[SlotReport]:
         """Run a batch; return the report of each slot, in their order.
 
-        Raises JobTooSlow, and PySparkException: of SQL's data errors too.
+        Raises JobTooSlow, ClusterUnavailable if Spark runs no task of it, and PySparkException: of
+        SQL's data errors too.
         """
         reports = self._collected(self._planned(work[0].clusters, len(work)), property_of(work))
         found = {slot: SlotReport.of(report) for slot, report in reports}
@@ -100,22 +97,10 @@ class TransformJob:
         context.setLocalProperty(PROPERTY, work)
         context.setJobGroup(self._group, self._group, interruptOnCancel=True)
         limit_s = self._transform.timeout.total_seconds() + _REST_S
-        too_slow = threading.Event()
-
-        def cancel() -> None:
-            too_slow.set()
-            context.cancelJobGroup(self._group)
-
-        timer = threading.Timer(limit_s, cancel)
-        timer.start()
         try:
-            return [(row["slot"], row["report"]) for row in done.collect()]
-        except Exception:
-            if too_slow.is_set():
-                raise JobTooSlow(f"a batch took longer than {limit_s:g} s") from None
-            raise
+            with time_limit(context, self._group, limit_s):
+                return [(row["slot"], row["report"]) for row in done.collect()]
         finally:
-            timer.cancel()
             context.setLocalProperty(PROPERTY, "")
 
     def _check_function(self) -> None:

@@ -11,6 +11,6 @@
 ``transform_run``: Runs one transform of a flow in a thread of the driver: batch after batch, until
     it is stopped
 
-May import: ``transform_job``, ``slot_producers``, ``sql_errors``, ``task``, ``columns``,
+May import: ``batch_clock``, ``slot_producers``, ``sql_errors``, ``task``, ``columns``,
 ``point_record``, ``start_record`` and ``replication``.
 """

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from pyspark.errors import PySparkException
 
 from replication.model import OffsetRange
+from spark_jobs.transform.batch_clock import JobTooSlow
 from spark_jobs.transform.sql_errors import is_about_data, sql_reason
 from spark_jobs.transform.task.range_reader import OutsideLog, record_at
 from spark_jobs.transform.task.work import RangeWork, SlotWork
-from spark_jobs.transform.transform_job import JobTooSlow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping

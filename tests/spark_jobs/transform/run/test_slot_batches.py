@@ -11,15 +11,16 @@ from support.fakes.memory_network import MemoryCluster
 from support.settings.configs import a_flow
 
 from replication.client.state_topic.state_log import StateLog
+from replication.errors import ClusterUnavailable
 from replication.model import Mode, PartitionPlan, TopicPartition
 from replication.settings.state_policies import Policies
 from replication.settings.transform_settings import SettingText, TopicTransform
 from replication.state import Anchor, Loss, anchors_topic
+from spark_jobs.transform.batch_clock import JobTooSlow
 from spark_jobs.transform.run.run_setting import TransformRunContext
 from spark_jobs.transform.run.transform_run import TransformRun
 from spark_jobs.transform.task.task_process import Connected, TaskProcess
 from spark_jobs.transform.task.work import RangeReport, SlotReport, TaskClusters
-from spark_jobs.transform.transform_job import JobTooSlow
 
 DONE, LOST = (TopicPartition("orders", number) for number in range(2))
 COPY = "A.orders"
@@ -187,3 +188,13 @@ def test_while_a_record_is_looked_for_that_hangs_nothing_counts_as_transformed(s
     )
     stage.rounds(4)
     assert (run.search, run.waiting) == ("", 0)
+
+
+def test_a_batch_that_waits_for_slots_of_spark_says_nothing_of_its_records(stage_of):
+    stage = stage_of(ClusterUnavailable("Spark ran no task of a batch for 70 s"))
+    for _ in range(20):
+        stage.failure = ClusterUnavailable("Spark ran no task of a batch for 70 s")
+        stage.rounds(1)
+    run = stage.transform_run
+    assert run.problem == "Spark ran no task of a batch for 70 s"
+    assert (run._limits.poisons, run._limits.searching) == ({}, False)
