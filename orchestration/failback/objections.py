@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from orchestration.flows.unknown_ends import unknown_end
 from replication.adapters.clients import KafkaClients
-from replication.client.admin import TopicInfo
+from replication.client.admin import Absence, TopicInfo
 from replication.model import BY_ID, TopicPartition
 from replication.naming.selection import TopicSelector
 from replication.provenance.origins import rule_of
@@ -90,7 +91,12 @@ class Objections:
         source = self.clients.source(self.flow)
         count = source.broker_count()
         for topic, info in sorted(source.look_up(topics).items()):
-            if isinstance(info, TopicInfo) and info.replicas > count:
+            if info is Absence.DENIED:
+                yield (
+                    f"Isthmus' user may not describe {topic} on {self.flow.source}: grant it "
+                    "DESCRIBE on the topic, and the rights that the failback needs"
+                )
+            elif isinstance(info, TopicInfo) and info.replicas > count:
                 yield (
                     f"{topic} has {info.replicas} replicas, and {self.flow.source} has {count} "
                     "brokers now: it could not be created again. Start the missing brokers first"
@@ -110,10 +116,8 @@ class Objections:
         ends = source.end_offsets(other, undecided=True)  # who began a transaction may commit it
         for where in other:
             if where not in ends:
-                yield (
-                    f"{where} on {self.flow.source} has no leader, so records that were never "
-                    "copied cannot be ruled out: start its brokers"
-                )
+                why = unknown_end(source, where, self.flow.source)
+                yield f"records of {where} that were never copied cannot be ruled out: {why}"
             elif ends[where]:
                 yield (
                     f"{where} on {self.flow.source} was never copied, and would be deleted: let "

@@ -20,6 +20,7 @@
 ``target_offsets``: Says which offsets of groups can be set on the target, and why others are left
 ``transform_preview``: Shows what a transform makes of real records, by a job in a process of its
     own
+``unknown_ends``: Says why a cluster tells no end of a partition
 
 May import: ``orchestration.services`` and ``replication``.
 """

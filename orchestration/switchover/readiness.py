@@ -30,6 +30,12 @@ def problems(look: FlowLook) -> Iterator[str]:
         )
     elif not has_driver(seen) and not look.flow.is_batch:  # one that is, is run when it is time
         yield f"no driver runs {name}: start it (isthmus run), and wait until it has caught up"
+    denied = {e.topic for e in seen.anchors if e.state == PartitionState.SOURCE_DENIED}
+    for topic in sorted(denied)[:_SHOWN]:  # what it holds since is not copied
+        yield (
+            f"{topic} is SOURCE_DENIED: grant Isthmus' user READ on it on {look.flow.source}, and "
+            "let it catch up; or take it out of the topics of the flow"
+        )
     odd = [
         each for each in seen.anchors if each.state not in {PartitionState.RUNNING, *sorted(ABSENT)}
     ]

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from orchestration.flows.comparison.flow_comparison import FlowComparison
 from orchestration.flows.comparison.topic_comparison import Options
+from orchestration.flows.unknown_ends import unknown_end
 from orchestration.switchover.switchover_report import still_writing
-from replication.errors import ClusterRejected, ClusterUnavailable
+from replication.errors import ClusterRejected
 from replication.naming.policy import is_heartbeat, policy_for
 from replication.offsets.groups.consumer_groups import IDLE
 from replication.provenance.origins import rule_of
@@ -111,13 +112,12 @@ class SourceClients:
         return SourceWriters(self.reader.source, rules)
 
     def _readable(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]:
-        """Return the last stable offsets. Raises ClusterUnavailable unless all are known."""
-        found = self.clusters.source(self.flow).end_offsets(partitions)
+        """Return the last stable offsets. Raises as ``unknown_end`` says unless all are known."""
+        source = self.clusters.source(self.flow)
+        found = source.end_offsets(partitions)
         missing = sorted(set(partitions) - found.keys())
         if missing:
-            raise ClusterUnavailable(
-                f"{missing[0]} has no leader on {self.flow.source}: start its brokers"
-            )
+            raise unknown_end(source, missing[0], self.flow.source)
         return found
 
     def _not_known(self, options: SwitchoverOptions) -> ClusterRejected:

@@ -14,5 +14,5 @@ continues where it was, and remembers what it found.
     fingerprints
 ``topic_comparison``: Compares topics of two clusters, partition by partition, record by record
 
-May import: ``replication``.
+May import: ``unknown_ends`` and ``replication``.
 """

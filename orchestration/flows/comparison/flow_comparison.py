@@ -9,9 +9,9 @@ from orchestration.flows.comparison.compared_partition import TopicPair
 from orchestration.flows.comparison.copy_positions import ClusterTopicIds, FlowPositions
 from orchestration.flows.comparison.own_records import FlowRecordFilter
 from orchestration.flows.comparison.topic_comparison import TopicComparer
+from orchestration.flows.unknown_ends import unknown_end
 from replication.adapters.auth.client_config import to_librdkafka
 from replication.adapters.clients import KafkaClients, stored_clusters
-from replication.errors import ClusterUnavailable
 from replication.model import TopicPartition
 from replication.naming.name_changes import holding
 from replication.naming.selection import TopicSelector
@@ -119,16 +119,17 @@ class FlowComparison:
     def _all_ends(
         self, partitions: Collection[TopicPartition], deadline: float
     ) -> Mapping[TopicPartition, int]:
-        """Return the readable end of each partition of the source; wait for leaders."""
+        """Return the readable end of each partition of the source; wait for leaders.
+
+        Raises ClusterRejected at once for one that our user may not describe.
+        """
         while True:
             ends = self._source.end_offsets(partitions)
             if not (missing := sorted({*partitions} - ends.keys())):
                 return ends
-            if time.monotonic() > deadline:
-                raise ClusterUnavailable(
-                    f"{missing[0]} has no leader on {self.flow.source}, so it is unknown whether "
-                    "all of it is copied: start its brokers"
-                )
+            why = unknown_end(self._source, missing[0], self.flow.source)
+            if time.monotonic() > deadline or not why.retriable:
+                raise type(why)(f"whether all of {missing[0]} is copied is not known: {why}")
             time.sleep(_LOOK_S)
 
     @property

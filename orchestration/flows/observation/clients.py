@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from replication.client.admin import Absence, TopicInfo
     from replication.model import TopicPartition
     from replication.settings.flow_settings import Flow
     from replication.state import ClusterIds, Stored
@@ -43,6 +44,9 @@ class Ends(Protocol):
 
     def reconnect(self) -> None:
         """Forget the brokers that it has learned: they are another cluster's."""
+
+    def look_up(self, topics: Iterable[str]) -> Mapping[str, TopicInfo | Absence]:
+        """Return what the cluster says of each topic when it is asked by name."""
 
     def end_offsets(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]:
         """Return the readable end of each partition that has a leader."""

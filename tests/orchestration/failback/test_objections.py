@@ -96,7 +96,18 @@ def test_a_partition_that_was_never_copied_stays(tmp_path):
 def test_a_partition_that_may_never_have_been_copied_stays(tmp_path):
     side = Side({"t": 3})
     side.leaderless = frozenset({2})
-    assert "t-2 on A has no leader, so records that were never" in found(tmp_path, side=side)
+    assert "t-2 that were never copied cannot be ruled out: t-2 has no leader on A: start" in found(
+        tmp_path, side=side
+    )
+
+
+def test_a_topic_that_our_user_may_not_describe_is_not_deleted(tmp_path):
+    side = Side({"t": 2})
+    side.denied.add("t")
+    assert found(tmp_path, side=side) == (
+        "Isthmus' user may not describe t on A: grant it DESCRIBE on the topic, and the rights "
+        "that the failback needs"
+    )
 
 
 def test_a_partition_with_nothing_but_an_open_transaction_stays(tmp_path):
