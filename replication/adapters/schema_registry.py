@@ -75,7 +75,7 @@ class SchemaRegistry:
     def _fetch(self, number: int) -> Schema:
         found = self._get(f"/schemas/ids/{number}")
         if found is None:
-            raise UnknownSchema(f"the schema registry has no schema {number}")
+            raise UnknownSchema(f"the schema registry has no schema {number}: register it there")
         kind = found.get("schemaType", "AVRO")
         if kind != "AVRO":
             raise UnknownSchema(f"schema {number} of the registry is {kind}, not AVRO")

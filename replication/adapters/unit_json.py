@@ -76,7 +76,7 @@ def _parsed(text: str | bytes) -> Any:
     try:
         return json.loads(text)
     except RecursionError:
-        raise ValueError("JSON that is nested too deep") from None
+        raise ValueError("JSON that is nested too deeply") from None
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
@@ -89,7 +89,7 @@ def _made(maker: Callable[[Any], Any], value: Any) -> Any:
     try:
         return maker(value)
     except _WRONG as error:
-        raise ValueError(f"JSON of another form: {error}") from None
+        raise ValueError(f"not the expected JSON: {error}") from None
 
 
 def _microseconds(value: object) -> int:

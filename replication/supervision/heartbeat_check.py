@@ -46,7 +46,9 @@ def beating(
     limit = settings.every + _LATE
     age_s = due_s if last is None else max(0, now_ms - last.at_ms) / 1000
     if last is None or age_s > due_s:
-        return timedelta(seconds=due_s) <= limit, f"no heartbeat was written in {due_s:.0f} s"
+        in_time = timedelta(seconds=due_s) <= limit
+        why = "" if in_time else ": see `isthmus logs`"
+        return in_time, f"no heartbeat was written in {due_s:.0f} s{why}"
     if not last.ok:
         return False, f"{age_s:.0f} s ago: {last.summary}"
     summary = f"the newest is {age_s:.0f} s old, limit {format_duration(limit)}"

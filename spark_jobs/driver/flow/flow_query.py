@@ -50,7 +50,7 @@ class FlowQuery:
     def problem(self) -> str:
         """Return in one line why it ended."""
         error = self._query.exception()
-        return first_line(error) if error is not None else "the query was stopped"
+        return first_line(error) if error is not None else "Spark ended the query without an error"
 
     def epoch(self) -> tuple[int, int] | None:
         """Return the epoch that was planned last and the number of its plan."""

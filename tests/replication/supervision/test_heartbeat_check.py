@@ -25,11 +25,16 @@ def report(age_s: float, *, ok: bool = True, name: str = "heartbeats") -> TaskRe
         ([report(69)], 500, True, "the newest is 69 s old, limit 70s"),
         ([report(71)], 500, False, "the newest is 71 s old, limit 70s"),
         ([report(1, ok=False)], 500, False, "1 s ago: no leader"),
-        ([report(1, name="checkpoints")], 71, False, "no heartbeat was written in 71 s"),
+        (
+            [report(1, name="checkpoints")],
+            71,
+            False,
+            "no heartbeat was written in 71 s: see `isthmus logs`",
+        ),
         ([], 69, True, "no heartbeat was written in 69 s"),
         # These are of a time before the flow was stopped, or paused.
         ([report(900)], 69, True, "no heartbeat was written in 69 s"),
-        ([report(900)], 71, False, "no heartbeat was written in 71 s"),
+        ([report(900)], 71, False, "no heartbeat was written in 71 s: see `isthmus logs`"),
         ([report(900, ok=False)], 2, True, "no heartbeat was written in 2 s"),
     ],
 )
