@@ -105,7 +105,7 @@ def _webhook_flaw(url: str) -> str | None:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port  # the port is read when it is asked for
     except ValueError:
-        return "is no URL"
+        return "is not a URL"
     if parts.scheme not in {"http", "https"}:
         return f"has the scheme {parts.scheme!r}, which is not supported: use http or https"
     if not host or re.search(r"[\s\x00-\x1f\x7f]", url):

@@ -58,8 +58,8 @@ def test_a_post_to_a_closed_port_raises():
         ("file:///etc/hush", "has the scheme 'file', which is not supported: use http or https"),
         ("https:///hush", "is not complete"),
         ("https://example.org/a hush", "is not complete"),
-        ("https://example.org:hush/", "is no URL"),
-        ("https://[hush/", "is no URL"),
+        ("https://example.org:hush/", "is not a URL"),
+        ("https://[hush/", "is not a URL"),
     ],
 )
 def test_a_webhook_that_nothing_can_be_posted_to_has_a_flaw_that_shows_no_secret(url, flaw):
