@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from replication.adapters.followed_file import FileInForce
     from replication.settings.config import Config
     from replication.settings.flow_settings import Flow
+    from spark_jobs.process.appdir import Lock
 
 TAKEN = 75
 EDITED = 76
@@ -81,7 +82,6 @@ def chosen_flows(config: Config, target: str, name: str | None) -> tuple[Flow, .
 def _drive(
     file: FollowedFile, reading: FileInForce, flows: tuple[Flow, ...], directory: AppDir
 ) -> int:
-    config = reading.config
     try:
         for line in directory.make():
             log.warning("state directory was closed to other users", reason=line)
@@ -89,26 +89,8 @@ def _drive(
             if problem := space_problem(directory.root):
                 log.error(_AGAIN, reason=problem)
                 return DIED
-            announce(config, flows, directory)
-            own = application_conf(config.spark, flows)
-            conf = {"spark.local.dir": str(_scratch(directory)), **own}
-            jvm = launch(conf, directory.root / "log4j2.properties")
-            try:
-                from spark_jobs.driver.driver_loop import Driver  # noqa: PLC0415 - while the JVM starts
-
-                driver = Driver(file, reading, flows, directory)
-                driver.run(jvm, conf, lock)
-                jvm.stop()
-                if driver.restart:
-                    log.info(_AGAIN, reason=driver.restart)
-                    return EDITED
-            except BaseException as error:
-                lost = not isinstance(error, ReplicationError) and jvm.was_killed()
-                jvm.kill()
-                if not lost:
-                    raise
-                log.error(_AGAIN, reason=_LOST)  # noqa: TRY400 - the rest is a consequence
-                return DIED
+            announce(reading.config, flows, directory)
+            return _run(file, reading, flows, directory, lock)
     except Locked as holder:
         names = ", ".join(each.name for each in flows)
         raise FlowTaken(
@@ -123,6 +105,35 @@ def _drive(
             f"state directory {directory.root} cannot be used: {error.strerror}. Free space or "
             "permissions there, or name another one with --state-dir"
         ) from error
+
+
+def _run(
+    file: FollowedFile,
+    reading: FileInForce,
+    flows: tuple[Flow, ...],
+    directory: AppDir,
+    lock: Lock,
+) -> int:
+    """Start the JVM and drive the flows; return the exit code."""
+    own = application_conf(reading.config.spark, flows)
+    conf = {"spark.local.dir": str(_scratch(directory)), **own}
+    jvm = launch(conf, directory.root / "log4j2.properties")
+    try:
+        from spark_jobs.driver.driver_loop import Driver  # noqa: PLC0415 - while the JVM starts
+
+        driver = Driver(file, reading, flows, directory)
+        driver.run(jvm, conf, lock)
+        jvm.stop()
+    except BaseException as error:
+        lost = not isinstance(error, ReplicationError) and jvm.was_killed()
+        jvm.kill()
+        if not lost:
+            raise
+        log.error(_AGAIN, reason=_LOST)  # noqa: TRY400 - the rest is a consequence
+        return DIED
+    if driver.restart:
+        log.info(_AGAIN, reason=driver.restart)
+        return EDITED
     return 0
 
 

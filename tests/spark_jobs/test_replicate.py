@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
+from support.settings.configs import a_config
 
 from replication.errors import ClusterRejected, ConfigError, FlowTaken
 from spark_jobs import replicate
+from spark_jobs.driver import driver_loop
+from spark_jobs.process.appdir import AppDir
 from spark_jobs.process.jvm import DIED
 
 FILE = """
@@ -42,6 +46,65 @@ def test_bl_138_what_keeps_a_driver_from_copying_is_one_line_and_says_whether_to
     output = "".join(capsys.readouterr())
     assert str(problem) in output
     assert "Traceback" not in output
+
+
+class Jvm:
+    """A JVM that runs, or that a signal ended."""
+
+    def __init__(self, *, killed: bool) -> None:
+        self.killed, self.ends = killed, []
+
+    def was_killed(self) -> bool:
+        return self.killed
+
+    def stop(self) -> None:
+        self.ends.append("stop")
+
+    def kill(self) -> None:
+        self.ends.append("kill")
+
+
+def run(monkeypatch, tmp_path, jvm: Jvm, error: Exception | None = None, restart: str = "") -> int:
+    class FlowsDriver:
+        def __init__(self, *_: object) -> None:
+            self.restart = restart
+
+        def run(self, *_: object) -> None:
+            if error is not None:
+                raise error
+
+    config = a_config()
+    monkeypatch.setattr(replicate, "launch", lambda *_: jvm)
+    monkeypatch.setattr(replicate, "announce", lambda *_: None)
+    monkeypatch.setattr(driver_loop, "Driver", FlowsDriver)
+    reading, directory = SimpleNamespace(config=config), AppDir.of(tmp_path, "B")
+    return replicate._drive(None, reading, config.flows, directory)
+
+
+@pytest.mark.parametrize(("restart", "code"), [("", 0), ("copy.units was edited", 76)])
+def test_a_driver_that_has_ended_says_whether_it_is_to_start_again(
+    tmp_path, monkeypatch, restart, code
+):
+    jvm = Jvm(killed=False)
+    assert (run(monkeypatch, tmp_path, jvm, restart=restart), jvm.ends) == (code, ["stop"])
+
+
+def test_what_follows_from_a_jvm_that_was_killed_is_no_error_of_its_own(tmp_path, monkeypatch):
+    jvm = Jvm(killed=True)
+    assert run(monkeypatch, tmp_path, jvm, ConnectionError("refused")) == DIED
+    assert jvm.ends == ["kill"]
+
+
+@pytest.mark.parametrize(
+    ("error", "killed"),
+    [(ClusterRejected("B: authentication failed"), True), (RuntimeError("a fault"), False)],
+    ids=["of a cluster", "of a JVM that lives"],
+)
+def test_any_other_error_ends_the_jvm_too_and_is_raised(tmp_path, monkeypatch, error, killed):
+    jvm = Jvm(killed=killed)
+    with pytest.raises(type(error)):
+        run(monkeypatch, tmp_path, jvm, error)
+    assert jvm.ends == ["kill"]
 
 
 def test_a_logged_exception_shows_where_it_was_raised_and_no_local_value():
