@@ -77,26 +77,8 @@ class FlowOffsets:
         there = {each: self._translation(each, turn, ahead=ahead) for each in offsets}
         ready = {each: found for each, found in there.items() if found is not None}
         await self._look_up(ready)
-        answers: dict[TopicPartition, Mapping[int, Answer]] = {}
-        for each in list(ready):
-            anchor = self.known.anchors[each]
-            if error := self._hidden(anchor):
-                self.errors[each] = ClusterRejected(error)
-                del ready[each]
-            elif problem := _transformed(anchor) or self._recreated(anchor):
-                answers[each] = dict.fromkeys(offsets[each], without_answer(problem))
-                del ready[each]
-
-        async def one(partition: TopicPartition, translation: Translation) -> Mapping[int, Answer]:
-            anchor = self.known.anchors[partition]
-            since, why = self._known_since(partition, translation)
-            theirs = [each for each in offsets[partition] if 0 <= each < since[1 if back else 0]]
-            ours = set(offsets[partition]).difference(theirs)
-            none = dict.fromkeys(theirs, why)
-            translation.kept = await lost_from(self.source, anchor)
-            return {**await translation.translate(ours, back=back), **none}
-
-        work = (one(*each) for each in ready.items())
+        answers = self._take_without_translation(ready, offsets)
+        work = (self._answers_of(*each, offsets[each[0]], back=back) for each in ready.items())
         found = await asyncio.gather(*work, return_exceptions=True)
         for partition, answer in zip(ready, found, strict=True):
             if isinstance(answer, ReplicationError):
@@ -106,6 +88,39 @@ class FlowOffsets:
             else:
                 answers[partition] = answer
         return answers
+
+    def _take_without_translation(
+        self,
+        ready: dict[TopicPartition, Translation],
+        offsets: Mapping[TopicPartition, Collection[int]],
+    ) -> dict[TopicPartition, Mapping[int, Answer]]:
+        """Remove the partitions that cannot be translated; return their answers."""
+        answers: dict[TopicPartition, Mapping[int, Answer]] = {}
+        for each in list(ready):
+            anchor = self.known.anchors[each]
+            if error := self._hidden(anchor):
+                self.errors[each] = ClusterRejected(error)
+                del ready[each]
+            elif problem := _transformed(anchor) or self._recreated(anchor):
+                answers[each] = dict.fromkeys(offsets[each], without_answer(problem))
+                del ready[each]
+        return answers
+
+    async def _answers_of(
+        self,
+        partition: TopicPartition,
+        translation: Translation,
+        offsets: Collection[int],
+        *,
+        back: bool,
+    ) -> Mapping[int, Answer]:
+        """Return the answers for one partition, also for what was copied before us."""
+        since, why = self._known_since(partition, translation)
+        theirs = [each for each in offsets if 0 <= each < since[1 if back else 0]]
+        ours = set(offsets).difference(theirs)
+        none = dict.fromkeys(theirs, why)
+        translation.kept = await lost_from(self.source, self.known.anchors[partition])
+        return {**await translation.translate(ours, back=back), **none}
 
     def _known_since(
         self, partition: TopicPartition, translation: Translation
