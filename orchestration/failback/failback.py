@@ -21,6 +21,7 @@ from replication.recovery.failback import (
     with_deleted,
 )
 from replication.recovery.procedure import DONE, FAILBACK, newest
+from replication.recovery.switchover import with_left
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -79,6 +80,9 @@ class Failback(FailbackSteps):
         if agreed := self.options.delete - FailbackOptions.of(operation).delete:
             agreed |= FailbackOptions.of(operation).delete
             operation = self.operator.amend(options=with_deleted(operation.options, agreed))
+        held = FailbackOptions.of(operation).moves.leave
+        if new := self.options.moves.leave - held:
+            operation = self.operator.amend(options=with_left(operation.options, held | new))
         self.options = FailbackOptions.of(operation)
         done = self.operator.carry_out(self.steps(), self.works(), until=DRAIN if prepare else "")
         return FailbackReport(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from orchestration.flows.observation.flow_reader import look_at
 from orchestration.recovery.flow_operation import FlowOperation
 from orchestration.recovery.group_actions import named, require_committed
-from orchestration.switchover.home_positions import opened_home
+from orchestration.switchover.home_positions import HomePlan, opened_home
 from orchestration.switchover.readiness import halted_by_denial, problems
 from orchestration.switchover.source_clients import SourceClients
 from orchestration.switchover.switchover_report import SwitchoverReport
@@ -16,15 +16,18 @@ from orchestration.switchover.tail_comparison import compare_tail
 from orchestration.switchover.write_denial import WriteDenial
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import TopicPartition
-from replication.offsets.groups.consumer_groups import CommitGroup, stop_first
+from replication.offsets.groups.consumer_groups import IDLE, CommitGroup, stop_first
 from replication.planning.explain import counted
-from replication.recovery.switchover import DENIED, SwitchoverOptions
+from replication.recovery.switchover import ALL_GROUPS, DENIED, SwitchoverOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from orchestration.recovery.operator import Work
+    from replication.offsets.groups.consumer_groups import LeaveGroup, LeaveOffset
     from replication.state import Operation
+
+_SHOWN = 5  # groups and offsets
 
 
 @dataclass(slots=True)
@@ -85,34 +88,56 @@ class SwitchoverSteps(FlowOperation):
             return compare_tail(comparison)
 
     def _set_groups(self, _: Operation) -> str:
-        """Set the groups' offsets. Raises ClusterUnavailable where some cannot be known now."""
+        """Set the groups' offsets. Raises ClusterUnavailable where some cannot be known now.
+
+        ClusterRejected where time does not help, and nobody agreed to leave the group.
+        """
         found = self.sync.plan()
         if found.unread:
             raise ClusterUnavailable(f"some groups were not read: {found.unread}")
         if found.undecided:
             raise ClusterUnavailable(stop_first(*found.undecided[0]))
-        if found.waiting:
-            raise ClusterRejected(
-                f"{counted(found.waiting, 'group offset')} cannot be translated: records before "
-                "them are not copied yet; stop the consumers, and run this again"
-            )
-        require_committed(self.sync.target.commit(found.commits))
-        names = {each.group for each in found.translated}
-        actions, home = (*found.actions, *found.unknown), ""
         with opened_home(self.flow, self.config) as way:
-            if way is not None and any(homeward := way.plan()):
-                if homeward.unread:
-                    raise ClusterUnavailable(f"some groups were not read: {homeward.unread}")
+            homeward = HomePlan() if way is None else way.plan()
+            if homeward.unread:
+                raise ClusterUnavailable(f"some groups were not read: {homeward.unread}")
+            actions = (*found.actions, *found.unknown, *found.late, *homeward.actions)
+            left = SwitchoverReport(self.flow.name, actions=actions).left
+            self._require_agreed(left, passing=found.unknown)
+            require_committed(self.sync.target.commit(found.commits))
+            names, home = {each.group for each in found.translated}, ""
+            if way is not None and homeward.actions:
                 commits = [each for each in homeward.actions if isinstance(each, CommitGroup)]
                 require_committed(way.commit(commits))
-                actions = (*actions, *homeward.actions)
                 home = (
                     f"; set those of {counted(len(commits), 'group')} that read renamed copies in "
                     "the original topics"
                 )
-        left = SwitchoverReport(self.flow.name, actions=actions).left
         set_here = f"set the offsets of {len(found.commits)} of {counted(len(names), 'group')}"
         return f"{set_here}{home}{named(left)}"
+
+    def _require_agreed(
+        self, left: Iterable[LeaveGroup | LeaveOffset], passing: Collection[LeaveOffset]
+    ) -> None:
+        """Raise ClusterRejected for a group without a place unless somebody agreed to leave it.
+
+        ClusterUnavailable if it is among ``passing``, which may be known soon. One that has members
+        on the target, or no offsets by its kind, needs no place there.
+        """
+        listed = self.sync.target.listed()
+        there = {e.name for e in listed.values() if e.state not in IDLE or e.kind == "share"}
+        odd = [e for e in left if e.group not in there and not self.options.may_leave(e.group)]
+        if not odd:
+            return
+        shown = "; ".join(f"group {each.group}: {each.reason}" for each in odd[:_SHOWN])
+        more = f"; and {counted(len(odd) - _SHOWN, 'more offset')}" if len(odd) > _SHOWN else ""
+        options = " ".join(f"--leave '{name}'" for name in sorted({e.group for e in odd})[:_SHOWN])
+        kind = ClusterUnavailable if any(each in passing for each in odd) else ClusterRejected
+        raise kind(
+            f"{shown}{more}. On {self.flow.target} consumers would begin by auto.offset.reset, or "
+            f"at an older offset: mend the cause, or agree to that with {options} (--leave "
+            f"'{ALL_GROUPS}': of all groups)"
+        )
 
     def _open(self, operation: Operation) -> str:
         """Open the target. Raises ClusterRejected if somebody wrote."""

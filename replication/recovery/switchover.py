@@ -8,6 +8,7 @@ Up to the step ``open target`` everything can be taken back; from there on it go
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,8 @@ SWITCHOVER = "switchover"
 DENIED = "denied"  # of an operation's options: the topics whose writes it denies, if any
 UNDO = "undo"  # the same: why it is taken back
 EVERYBODY = "User:*"
+ALL_GROUPS = "*"  # among the groups that may be left
+_LEAVE = "leave"  # of an operation's options: see SwitchoverOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +34,15 @@ class SwitchoverOptions:
     """How to switch over.
 
     ``timeout_s``: how long producers are waited for, and then the copy. ``quiet_s``: how long none
-    may have written. ``tail``: records of each partition that are compared; 0: none.
+    may have written. ``tail``: records of each partition that are compared; 0: none. ``leave``: the
+    groups that a person agreed to leave where their place on the target is not known.
     """
 
     timeout_s: float = 300.0
     quiet_s: float = 10.0
     deny_writes: bool = False
     tail: int = 1000
+    leave: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         """Raise ConfigError for values that cannot succeed."""
@@ -49,6 +54,10 @@ class SwitchoverOptions:
                 "producers have to be at rest for so long"
             )
 
+    def may_leave(self, group: str) -> bool:
+        """Say whether somebody agreed to leave a group."""
+        return not self.leave.isdisjoint({group, ALL_GROUPS})
+
     def stored(self) -> dict[str, str]:
         """Return them as an operation's record holds them."""
         return {
@@ -56,6 +65,7 @@ class SwitchoverOptions:
             "quiet_s": str(self.quiet_s),
             "deny_writes": "yes" if self.deny_writes else "",
             "tail": str(self.tail),
+            **with_left({}, self.leave),
         }
 
     @classmethod
@@ -67,7 +77,13 @@ class SwitchoverOptions:
             float(held["quiet_s"]),
             bool(held["deny_writes"]),
             int(held["tail"]),
+            frozenset(json.loads(held.get(_LEAVE) or "[]")),  # an older release wrote none
         )
+
+
+def with_left(options: Mapping[str, str], groups: Iterable[str]) -> dict[str, str]:
+    """Return an operation's options with the groups that a person agreed to leave."""
+    return {**options, _LEAVE: json.dumps(sorted(groups))}
 
 
 def switchover_steps(

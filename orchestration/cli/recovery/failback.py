@@ -89,6 +89,15 @@ _DenyWrites = Annotated[
     bool,
     typer.Option("--deny-writes", help="Deny all users WRITE on the target while they move."),
 ]
+_Leave = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--leave",
+        metavar="GROUP",
+        help="A group to leave if its place on the source is not known; '*': all groups. "
+        "Without it the switchover is undone.",
+    ),
+]
 _DryRun = Annotated[
     bool,
     typer.Option(
@@ -110,6 +119,7 @@ def failback(  # noqa: PLR0913 - one parameter per option
     timeout: _Timeout = _MOVES.timeout_s,
     quiet: _Quiet = _MOVES.quiet_s,
     deny_writes: _DenyWrites = False,
+    leave: _Leave = None,
     dry_run: _DryRun = False,
     yes: _Yes = False,
     output: Format = Output.TEXT,
@@ -124,7 +134,7 @@ def failback(  # noqa: PLR0913 - one parameter per option
     (found,) = answering_flows(config, [flow])
     clusters = KafkaClusters()
     require_target(found, config, clusters, Launcher(state_directory(), file.absolute()))
-    moves = SwitchoverOptions(timeout, quiet, deny_writes)
+    moves = SwitchoverOptions(timeout, quiet, deny_writes, leave=frozenset(leave or ()))
     folder = export.absolute() if export else new_export_folder(state_directory().root, found.name)
     agreed = frozenset(delete or ())
     options = FailbackOptions(tail, str(folder), moves, both_sides, agreed)

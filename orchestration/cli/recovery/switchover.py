@@ -56,6 +56,15 @@ _Tail = Annotated[
         help="Newest records of each partition to compare with their copies; 0: none.",
     ),
 ]
+_Leave = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--leave",
+        metavar="GROUP",
+        help="A group to leave if its place on the target is not known; '*': all groups. "
+        "Without it everything is undone.",
+    ),
+]
 _DryRun = Annotated[
     bool,
     typer.Option("--dry-run", help="Show the steps and what prevents them; change nothing."),
@@ -79,6 +88,7 @@ def switchover(  # noqa: PLR0913 - one parameter per option
     quiet: _Quiet = _DEFAULT.quiet_s,
     deny_writes: _DenyWrites = False,
     tail: _Tail = _DEFAULT.tail,
+    leave: _Leave = None,
     dry_run: _DryRun = False,
     undo: _Undo = False,
     yes: _Yes = False,
@@ -89,7 +99,7 @@ def switchover(  # noqa: PLR0913 - one parameter per option
     What fails before the target is open is undone, in reverse order. If it is interrupted, run it
     again: it continues with the options that it was begun with.
     """
-    options = SwitchoverOptions(timeout, quiet, deny_writes, tail)
+    options = SwitchoverOptions(timeout, quiet, deny_writes, tail, frozenset(leave or ()))
     config = read_config(file)
     (found,) = answering_flows(config, [flow])
     clusters = KafkaClusters()

@@ -66,9 +66,14 @@ class WhichMove(dg.Config):
         default=_DEFAULT.deny_writes,
         description="Deny all users WRITE on the topics there while clients move.",
     )
+    leave: list[str] = Field(
+        default=[],
+        description="Groups to leave if their place is not known; '*': all groups.",
+    )
 
     def options(self, tail: int = _DEFAULT.tail) -> SwitchoverOptions:
-        return SwitchoverOptions(self.timeout_s, self.quiet_s, self.deny_writes, tail)
+        moves = self.timeout_s, self.quiet_s, self.deny_writes
+        return SwitchoverOptions(*moves, tail, frozenset(self.leave))
 
 
 class WhichSwitchover(WhichMove):

@@ -106,8 +106,18 @@ class SyncRound:
     @property
     def waiting(self) -> int:
         """Number of offsets that are not copied yet."""
-        without = [each for each in self.translated if each.answer.offset is None]
-        return sum(not (each.problem or each.undecided) for each in without)
+        return len(self.late)
+
+    @property
+    def late(self) -> tuple[LeaveOffset, ...]:
+        """The offsets that are not copied yet."""
+        return tuple(
+            LeaveOffset(
+                e.group, e.target, f"{e.source} offset {e.position.offset} is not copied yet"
+            )
+            for e in self.translated
+            if e.answer.offset is None and not (e.problem or e.undecided)
+        )
 
     @property
     def undecided(self) -> tuple[tuple[str, TopicPartition], ...]:

@@ -18,6 +18,7 @@ from replication.model import TopicPartition
 from replication.offsets.known_points import KnownPoints
 from replication.recovery.failback import FailbackOptions, TailChoice
 from replication.recovery.procedure import DONE, FAILBACK, RUNNING, require_verb, standing
+from replication.recovery.switchover import SwitchoverOptions
 from replication.state import Anchor, Operation, ProvenPosition, RecreatedTopic, status_topic
 
 OPEN = Operation("A->B", "op1", "failover", DONE, by="ada@one", turn=1, writable="B")
@@ -108,3 +109,17 @@ def test_a_truncated_tail_is_exported_and_only_it_deletes_topics():
         FailbackOptions(TailChoice.TRUNCATE)
     with pytest.raises(ConfigError, match="goes with it only"):
         FailbackOptions(TailChoice.KEEP, "x", delete=frozenset({"t"}))
+
+
+def test_one_that_is_continued_may_leave_further_groups(monkeypatch):
+    """It was refused for them, and the switchover in it was taken back."""
+    known, new = (
+        FailbackOptions(moves=SwitchoverOptions(leave=frozenset({each}))) for each in ("g", "h")
+    )
+    work = a_failback(OPEN, replace(BEGUN, options={**known.stored(), "since": "op1"}))
+    work.options = new
+    monkeypatch.setattr("orchestration.recovery.operator.WATCH_S", 0)
+    monkeypatch.setattr(Operator, "carry_out", lambda self, *_, **__: self.current())
+    operation = work.carry_out().operation
+    assert FailbackOptions.of(operation).moves.leave == {"g", "h"}
+    assert work.options.moves.leave == {"g", "h"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
 from support.fakes.memory_groups import Groups
@@ -12,11 +12,19 @@ from support.settings.configs import a_config, a_flow
 from orchestration.switchover import steps
 from orchestration.switchover.home_positions import HomePlan
 from orchestration.switchover.steps import SwitchoverSteps
-from replication.errors import ClusterUnavailable
+from orchestration.switchover.switchover_report import SwitchoverReport
+from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import TopicPartition
-from replication.offsets.groups.consumer_groups import UNSTABLE, CommitGroup, Committed, LeaveOffset
+from replication.offsets.groups.consumer_groups import (
+    UNSTABLE,
+    CommitGroup,
+    Committed,
+    LeaveGroup,
+    LeaveOffset,
+)
 from replication.offsets.groups.sync_round import SyncRound, TranslatedPosition
-from replication.offsets.offset_map import Answer
+from replication.offsets.offset_map import NOT_YET, Answer
+from replication.recovery.switchover import SwitchoverOptions
 
 ORDERS, COPY = TopicPartition("orders", 0), TopicPartition("A.orders", 0)
 KNOWN = TranslatedPosition("g", ORDERS, Committed(10), COPY, Answer(1010))
@@ -44,10 +52,57 @@ def test_groups_whose_offsets_are_known_are_set():
     assert step.sync.target.held == {"g": {COPY: Committed(1010)}}
 
 
-def test_a_group_whose_place_among_records_of_others_is_not_known_is_named():
+LATE = TranslatedPosition("late", ORDERS, Committed(12), COPY, NOT_YET)
+UNPLACED = {
+    "among records of others": SyncRound(
+        (KNOWN,), (SET,), unknown=(LeaveOffset("h", COPY, "why"),)
+    ),
+    "that is not translated": SyncRound((KNOWN,), (SET, LeaveOffset("h", COPY, "why"))),
+    "that may not be read": SyncRound((KNOWN,), (SET, LeaveGroup("h", "why"))),
+    "that is not copied yet": SyncRound((KNOWN, LATE._replace(group="h")), (SET,)),
+}
+
+
+@pytest.mark.parametrize("kind", UNPLACED)
+def test_a_group_without_a_place_is_left_only_if_somebody_agreed(kind):
+    """Its consumers would skip or repeat records on the target."""
+    step, whole = a_step(KNOWN), "set the offsets of 1 of "
+    step.sync.found = UNPLACED[kind]
+    why = "orders-0 offset 12 is not copied yet" if kind.endswith("yet") else "why"
+    may_pass = kind == "among records of others"
+    with pytest.raises(ClusterUnavailable if may_pass else ClusterRejected) as refused:
+        step._set_groups(None)
+    assert str(refused.value) == (
+        f"group h: {why}. On B consumers would begin by auto.offset.reset, or at an older offset: "
+        "mend the cause, or agree to that with --leave 'h' (--leave '*': of all groups)"
+    )
+    assert step.sync.target.held == {}
+    for agreed in ("h", "*"):
+        step.options = SwitchoverOptions(leave=frozenset({agreed}))
+        did = step._set_groups(None)
+        assert did.startswith(whole)
+        assert did.endswith(f"; left: h, {why}")
+        assert step.sync.target.held == {"g": {COPY: Committed(1010)}}
+
+
+def test_a_group_that_has_members_on_the_target_needs_no_place_there():
     step = a_step(KNOWN)
-    step.sync.found = replace(step.sync.found, unknown=(LeaveOffset("h", COPY, "why"),))
+    step.sync.target.held["h"] = {}
+    step.sync.target.states["h"] = "Stable"
+    step.sync.found = UNPLACED["that may not be read"]
     assert step._set_groups(None) == "set the offsets of 1 of 1 group; left: h, why"
+
+
+def test_of_many_groups_without_a_place_some_are_named():
+    step = a_step(KNOWN)
+    step.sync.found = SyncRound((KNOWN,), tuple(LeaveGroup(f"h{n}", "why") for n in range(7)))
+    with pytest.raises(ClusterRejected, match=r"group h4: why; and 2 more offsets\. On B"):
+        step._set_groups(None)
+
+
+def test_what_is_left_on_the_way_home_too_is_named_once():
+    left = LeaveGroup("h", "why")
+    assert SwitchoverReport("A->B", actions=(left, SET, left)).left == (left,)
 
 
 def test_a_group_whose_offset_a_transaction_may_change_is_waited_for():

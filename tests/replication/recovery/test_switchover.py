@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from replication.errors import ConfigError
@@ -44,10 +46,18 @@ def test_every_step_says_what_it_does_and_how_to_go_back():
 
 
 def test_an_operation_holds_the_options_that_it_was_begun_with():
-    options = SwitchoverOptions(60.5, 1.5, True, 0)  # noqa: FBT003 - as the command makes them
+    left = frozenset({"g", "a,b"})
+    options = SwitchoverOptions(60.5, 1.5, True, 0, left)  # noqa: FBT003 - as the command makes them
     operation = Operation("A->B", "op", "switchover", RUNNING, options=options.stored())
     parsed = Operation.parse({"flow": "A->B", "id": "op"}, {"options": operation.options})
     assert SwitchoverOptions.of(parsed) == options
+    older = {name: held for name, held in operation.options.items() if name != "leave"}
+    assert SwitchoverOptions.of(replace(parsed, options=older)).leave == frozenset()
+
+
+def test_groups_may_be_left_by_name_or_all():
+    some, every = (SwitchoverOptions(leave=frozenset({each})) for each in ("g", "*"))
+    assert [some.may_leave("g"), some.may_leave("h"), every.may_leave("h")] == [True, False, True]
 
 
 @pytest.mark.parametrize(

@@ -165,5 +165,5 @@ def test_a_topic_that_the_flow_does_not_copy_cannot_be_resolved(world):
 @pytest.mark.parametrize("kind", [WhichSwitchover, WhichFailback])
 def test_how_clients_are_moved_is_set_alike_and_as_for_the_command(kind):
     assert kind().options() == SwitchoverOptions()
-    reported = kind(timeout_s=60, quiet_s=1.5, deny_writes=True).options(tail=7)
-    assert reported == SwitchoverOptions(60, 1.5, deny_writes=True, tail=7)
+    reported = kind(timeout_s=60, quiet_s=1.5, deny_writes=True, leave=["g"]).options(tail=7)
+    assert reported == SwitchoverOptions(60, 1.5, deny_writes=True, tail=7, leave=frozenset("g"))
