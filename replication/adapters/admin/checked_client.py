@@ -41,6 +41,10 @@ _ABSENT = frozenset(
         KafkaError._UNKNOWN_PARTITION,
         KafkaError.LEADER_NOT_AVAILABLE,
         KafkaError.NOT_LEADER_FOR_PARTITION,
+        # Client and broker know of different leaders: the client keeps a stale one for minutes, and
+        # a broker hears that it leads a moment after others list it.
+        KafkaError.FENCED_LEADER_EPOCH,
+        KafkaError.UNKNOWN_LEADER_EPOCH,
     }
 )
 

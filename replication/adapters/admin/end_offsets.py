@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from confluent_kafka import IsolationLevel, KafkaError, KafkaException
+from confluent_kafka import IsolationLevel
 from confluent_kafka import TopicPartition as ClientPartition
 from confluent_kafka.admin import OffsetSpec
 
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
     from replication.adapters.admin.checked_client import CheckedClient
 
-# The client's metadata of leaders is stale, and it does not refresh it by itself for minutes.
-_STALE = frozenset({KafkaError.FENCED_LEADER_EPOCH, KafkaError.UNKNOWN_LEADER_EPOCH})
-
 
 def end_offsets(
     asked: CheckedClient, partitions: Iterable[TopicPartition], *, undecided: bool = False
@@ -29,7 +26,8 @@ def end_offsets(
     With ``undecided`` the high watermark: records of open transactions are before it.
 
     Raises ClusterUnavailable, ClusterRejected. The client is only asked about those that it knows a
-    leader of, see PartitionLeaders; where an answer lacks one it learns of the leaders again.
+    leader of, see PartitionLeaders; where an answer lacks one it learns of the leaders again. A
+    partition whose broker does not know yet that it leads has no leader.
     """
     asked_for, level = [*partitions], IsolationLevel.READ_COMMITTED
     if undecided:
@@ -38,12 +36,7 @@ def end_offsets(
         return {}
     with asked.doing("reading end offsets") as client:
         led = asked.led(client, asked_for)
-        try:
-            found = _list_offsets(asked, client, led, level)
-        except KafkaException as error:
-            if error.args[0].code() not in _STALE:
-                raise
-            found = {}
+        found = _list_offsets(asked, client, led, level)
         if len(found) < len(led):
             found = _list_offsets(asked, client, asked.led(client, asked_for, anew=True), level)
         return found
