@@ -97,6 +97,9 @@ def _drive(
             f"another driver on this machine copies {names} ({directory.root / 'driver.lock'} is "
             f"held: {holder}). Stop that driver first, or do not start this one"
         ) from None
+    except ConnectionError as error:  # py4j's: the JVM ended by itself, for example
+        log.error(_AGAIN, reason=f"Spark's JVM does not answer: {error.strerror or error}")  # noqa: TRY400 - the message says it all
+        return DIED
     except OSError as error:
         if lacks_space(error):
             log.error(_AGAIN, reason=f"no space in {directory.root}: free some there")  # noqa: TRY400 - the message says it all

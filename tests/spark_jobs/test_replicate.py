@@ -48,6 +48,21 @@ def test_bl_138_what_keeps_a_driver_from_copying_is_one_line_and_says_whether_to
     assert "Traceback" not in output
 
 
+def test_a_jvm_that_does_not_answer_is_tried_again_and_blames_no_file(
+    tmp_path, monkeypatch, capsys
+):
+    (tmp_path / "f.properties").write_text(FILE)
+
+    def fails(*_: object) -> int:
+        raise ConnectionRefusedError(111, "Connection refused")
+
+    monkeypatch.setattr(replicate, "_run", fails)
+    monkeypatch.setattr(replicate, "configure_logs", lambda: None)
+    given = ["--config", str(tmp_path / "f.properties"), "--target", "B"]
+    assert replicate.main([*given, "--state-dir", str(tmp_path / "state")]) == DIED
+    assert "Spark's JVM does not answer: Connection refused" in "".join(capsys.readouterr())
+
+
 class Jvm:
     """A JVM that runs, or that a signal ended."""
 
