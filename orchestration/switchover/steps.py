@@ -121,12 +121,9 @@ class SwitchoverSteps(FlowOperation):
     ) -> None:
         """Raise ClusterRejected for a group without a place unless somebody agreed to leave it.
 
-        ClusterUnavailable if it is among ``passing``, which may be known soon. One that has members
-        on the target, or no offsets by its kind, needs no place there.
+        ClusterUnavailable if it is among ``passing``, which may be known soon.
         """
-        listed = self.sync.target.listed()
-        there = {e.name for e in listed.values() if e.state not in IDLE or e.kind == "share"}
-        odd = [e for e in left if e.group not in there and not self.options.may_leave(e.group)]
+        odd = self._unagreed(left)
         if not odd:
             return
         shown = "; ".join(f"group {each.group}: {each.reason}" for each in odd[:_SHOWN])
@@ -135,9 +132,23 @@ class SwitchoverSteps(FlowOperation):
         kind = ClusterUnavailable if any(each in passing for each in odd) else ClusterRejected
         raise kind(
             f"{shown}{more}. On {self.flow.target} consumers would begin by auto.offset.reset, or "
-            f"at an older offset: mend the cause, or agree to that with {options} (--leave "
+            f"at an older offset: correct the cause, or agree to that with {options} (--leave "
             f"'{ALL_GROUPS}': of all groups)"
         )
+
+    def _unagreed(
+        self, left: Iterable[LeaveGroup | LeaveOffset]
+    ) -> list[LeaveGroup | LeaveOffset]:
+        """Return what is left of groups without a place that nobody agreed to leave.
+
+        A group that has members on the target, or no offsets by its kind, needs no place there.
+        """
+        odd = [each for each in left if not self.options.may_leave(each.group)]
+        if not odd:
+            return []
+        listed = self.sync.target.listed()
+        there = {e.name for e in listed.values() if e.state not in IDLE or e.kind == "share"}
+        return [each for each in odd if each.group not in there]
 
     def _open(self, operation: Operation) -> str:
         """Open the target. Raises ClusterRejected if somebody wrote."""
@@ -181,9 +192,11 @@ class SwitchoverSteps(FlowOperation):
         found = self.sync.plan()
         with opened_home(self.flow, self.config) as way:
             homeward = () if way is None else way.plan().actions
-        return SwitchoverReport(
+        report = SwitchoverReport(
             self.flow.name,
             groups=found.translated,
             actions=(*found.actions, *found.unknown, *homeward),
             consuming=self.source().consuming(found.translated),
         )
+        unagreed = {each.group for each in self._unagreed(report.left)}
+        return replace(report, needs_leave=tuple(sorted(unagreed)))

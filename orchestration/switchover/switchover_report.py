@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 class SwitchoverReport:
     """Where a flow and its groups stand; ``actions`` were or will be carried out.
 
-    ``problems`` stand against it. ``consuming`` are groups with members on the source.
+    ``problems`` stand against it. ``consuming`` are groups with members on the source. Those of
+    ``needs_leave`` have no known place on the target: without ``--leave`` they end it.
     """
 
     flow: str
@@ -31,6 +32,7 @@ class SwitchoverReport:
     groups: tuple[TranslatedPosition, ...] = ()
     actions: tuple[GroupAction, ...] = ()
     consuming: tuple[str, ...] = ()
+    needs_leave: tuple[str, ...] = ()
     operation: Operation | None = None
 
     @property
@@ -66,6 +68,7 @@ class SwitchoverReport:
             ],
             "left": [{"group": each.group, "why": each.reason} for each in self.left],
             "consuming_on_source": list(self.consuming),
+            "needs_leave": list(self.needs_leave),
         }
 
     def lines(self) -> Iterator[str]:
@@ -80,6 +83,12 @@ class SwitchoverReport:
             )
         for action in self.left:
             yield f"group {action.group}: {action.reason}"
+        if self.needs_leave and self.operation is None:
+            options = " ".join(f"--leave '{each}'" for each in self.needs_leave)
+            yield (
+                f"{self.flow}: correct that, or agree to leave these groups with {options}; else "
+                "the step `set groups` undoes the switchover, unless their offsets are known then"
+            )
         for name in self.consuming:
             yield (
                 f"group {name} still has members on the source: what it commits there after its "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import pytest
 from support.fakes.memory_groups import Groups
@@ -74,7 +75,7 @@ def test_a_group_without_a_place_is_left_only_if_somebody_agreed(kind):
         step._set_groups(None)
     assert str(refused.value) == (
         f"group h: {why}. On B consumers would begin by auto.offset.reset, or at an older offset: "
-        "mend the cause, or agree to that with --leave 'h' (--leave '*': of all groups)"
+        "correct the cause, or agree to that with --leave 'h' (--leave '*': of all groups)"
     )
     assert step.sync.target.held == {}
     for agreed in ("h", "*"):
@@ -91,6 +92,25 @@ def test_a_group_that_has_members_on_the_target_needs_no_place_there():
     step.sync.target.states["h"] = "Stable"
     step.sync.found = UNPLACED["that may not be read"]
     assert step._set_groups(None) == "set the offsets of 1 of 1 group; left: h, why"
+
+
+def test_a_dry_run_says_which_groups_would_end_it_and_with_what_they_may_be_left(monkeypatch):
+    step = a_step(KNOWN)
+    step.sync.found = SyncRound((KNOWN,), (SET, LeaveGroup("h", "why"), LeaveGroup("i", "why")))
+    step.sync.target.held["i"] = {}
+    step.sync.target.states["i"] = "Stable"
+    nobody = SimpleNamespace(consuming=lambda _: ())
+    monkeypatch.setattr(SwitchoverSteps, "source", lambda _: nobody)
+    assert (step.report().left, step.report().needs_leave) == (
+        (LeaveGroup("h", "why"), LeaveGroup("i", "why")),
+        ("h",),
+    )
+    assert [each for each in step.report().lines() if "--leave" in each] == [
+        "A->B: correct that, or agree to leave these groups with --leave 'h'; else the step "
+        "`set groups` undoes the switchover, unless their offsets are known then"
+    ]
+    step.options = SwitchoverOptions(leave=frozenset({"h"}))
+    assert step.report().needs_leave == ()
 
 
 def test_of_many_groups_without_a_place_some_are_named():
