@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 # JVM that inherits an ignored SIGTERM cannot be asked to end.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+# The same of `nohup`, which commands obey: a handler of ours is not inherited by what tests start.
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, lambda *_: None)
 
 # How long an example takes, or to draw some, says how busy the machine is.
 hypothesis.settings.register_profile(
