@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 POLL_S = 0.5
 
 
+class NotAskedToRun(EnvironmentProblem):
+    """A flow may still be asked to stop, as the target did not take the wish to run."""
+
+
 @dataclass(slots=True)
 class FlowRestart:
     """One flow, its application and what it takes to see both. ``limit_s`` is for each half."""
@@ -56,11 +60,14 @@ class FlowRestart:
         self._until(_has_ended if ends else _has_stopped, "it does not stop")
 
     def start(self) -> None:
-        """Ask for the flow's start. Call it also if ``stop`` failed or was interrupted."""
+        """Ask for the flow's start. Call it also if ``stop`` failed or was interrupted.
+
+        Raises NotAskedToRun.
+        """
         try:
             write_intent(self.flow, Desired.RUN, self.clusters)
         except ReplicationError as error:
-            raise EnvironmentProblem(
+            raise NotAskedToRun(
                 f"{self.flow.name} may still be asked to stop: {error}; then start it with isthmus "
                 f"resume FILE --flow {self.flow.name.replace('->', ':')}"
             ) from error

@@ -13,7 +13,7 @@ from orchestration.cli.screen.pipes import drop_unread
 from orchestration.cli.screen.stage import stage
 from orchestration.flows.kafka_clients import KafkaClusters, read_config
 from orchestration.flows.reachability import reachable_flows, require_none_left
-from orchestration.flows.restart import FlowRestart
+from orchestration.flows.restart import FlowRestart, NotAskedToRun
 from orchestration.services.launcher import Launcher
 from orchestration.services.state_directory import state_directory
 from replication.errors import ReplicationError
@@ -47,19 +47,18 @@ def restart(
     flows, left = reachable_flows(config, chosen, sources=False)
     for number, each in enumerate(flows):
         work = FlowRestart(each, apps[each.name], clusters, launcher, wait)
+        asked = False
         try:
             _stopped_and_asked(work)
-        except ReplicationError as error:
-            left[each.name] = str(error)
-            continue
-        try:
+            asked = True
             with stage(console(), f"starting {each.name}"):
                 work.wait()
         except ReplicationError as error:
             left[each.name] = str(error)
-            why = f"not restarted, as {each.name} does not start"
-            left |= {other.name: why for other in flows[number + 1 :]}
-            break
+            if asked or isinstance(error, NotAskedToRun):
+                why = f"not restarted, as {each.name} does not start"
+                left |= {other.name: why for other in flows[number + 1 :]}
+                break
     require_none_left(left)
 
 
