@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 LIMIT_S = 10.0  # for all channels: a sensor's tick must not be long
 FIRST_MS, LONGEST_MS = 10_000, 300_000  # between two tries
 KEEP_MS = 86_400_000  # an alert that no channel took for a day is dropped
-MOST = 100  # alerts that wait; the oldest are dropped beyond
+MOST = 100  # alerts that wait for one channel; its oldest are dropped beyond
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +67,13 @@ def deliver(
         (ch, queue) for ch, queue in zip(channels, queues, strict=True) if _is_due(queue, now_ms)
     ]
     results = in_time(lambda each: _post(*each, now_ms), due, LIMIT_S)
-    left: list[Waiting] = [w for queue in queues if not _is_due(queue, now_ms) for w in queue]
+    left = [w for queue in queues if not _is_due(queue, now_ms) for w in queue[-MOST:]]
     problems = []
     for (channel, queue), result in zip(due, results, strict=True):
         rest, problem = result or (_later(queue, now_ms), f"{channel.name} did not answer in time")
-        left += rest
+        left += rest[-MOST:]
         problems += [problem] if problem else []
-    return tuple(left[-MOST:]), tuple(problems)
+    return tuple(left), tuple(problems)
 
 
 def _is_due(queue: Sequence[Waiting], now_ms: int) -> bool:

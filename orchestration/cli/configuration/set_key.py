@@ -113,7 +113,7 @@ def _accepted(file: Path, content: bytes, key: str) -> Loaded:
         raise ConfigError(f"{problem_list(found)}\nnothing was changed")
     if loaded is None:
         raise ConfigError(f"{file}: nothing to copy; nothing was changed")
-    if (found := tuple(channel_findings(loaded))) and key.startswith("alert."):
+    if found := tuple(each for each in channel_findings(loaded) if each.key == key):
         raise ConfigError(f"{problem_list(found)}\nnothing was changed")
     return loaded
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -153,6 +154,18 @@ def test_a_channel_that_fails_gets_its_alerts_later_in_order_and_delays_no_other
         assert (waiting, problems) == ((), ())
         assert [each["at_ms"] for each in hook.got] == [7, 8]
         assert [each["type"] for each in other.got] == ["failure", "success"]
+
+
+def test_alerts_that_wait_for_an_url_of_no_use_cost_another_channel_none_of_its_own(hook):
+    found = channels(Alerts(webhook_url=hook.url, urls=("jsn://hush",)))
+    many = [replace(ALERT, at_ms=number) for number in range(outbox.MOST + 3)]
+    waiting, _ = outbox.deliver((), many, found, 1_000)
+    assert len(waiting) == outbox.MOST
+    hook.answer = 500
+    waiting, _ = outbox.deliver(waiting, [SECOND], found, 2_000)
+    hook.answer, before = 200, len(hook.got)
+    outbox.deliver(waiting, [], found, 400_000)
+    assert [each["at_ms"] for each in hook.got[before:]] == [SECOND.at_ms]
 
 
 def test_a_clock_that_is_set_back_does_not_put_the_next_try_off(hook):

@@ -83,3 +83,11 @@ def test_an_url_of_alerts_that_is_of_no_use_is_refused_and_keeps_no_other_key_fr
     file.write_text(f"{file.read_text()}alert.urls = jsn://hush\n")
     assert run(file, "topics", "orders, users").exit_code == 0
     assert "orders, users" in file.read_text()
+
+
+def test_of_two_wrong_urls_one_can_be_corrected_after_the_other(file):
+    file.write_text(f"{TWO}alert.urls = jsn://hush\nalert.webhook.url = ftp://hush\n")
+    assert run(file, "alert.runbooks.url", "https://wiki.example").exit_code == 0
+    assert run(file, "alert.webhook.url", "https://alerts.example/isthmus").exit_code == 0
+    assert run(file, "alert.urls", "--remove").exit_code == 0
+    assert "jsn" not in file.read_text()
