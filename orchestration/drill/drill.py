@@ -78,9 +78,15 @@ class DrillRun:
             raise
         except BaseException as error:  # noqa: BLE001 - nothing may stay behind; raised below
             problem = error
-        found = self._ended(steps, problem)
-        if problem is not None and not isinstance(problem, ReplicationError):
-            raise problem
+        interrupted = None if isinstance(problem, ReplicationError) else problem
+        try:
+            found = self._ended(steps, problem)
+        except ReplicationError:
+            if interrupted is not None:
+                raise interrupted from None
+            raise
+        if interrupted is not None:
+            raise interrupted
         return found
 
     def _steps(self, operation: Operation) -> DrillSteps:
