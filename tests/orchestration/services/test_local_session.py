@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 from pathlib import Path
 
@@ -52,3 +53,16 @@ def test_the_address_of_the_ui_is_one_that_answers_here(started, host, address):
 def test_a_host_that_is_no_address_of_this_machine_is_refused_before_anything_starts(started):
     with pytest.raises(EnvironmentProblem, match=r"192\.0\.2\.7 is not an address of this machine"):
         started(ui=True, host="192.0.2.7")
+
+
+@pytest.mark.parametrize("ignored", [True, False])
+def test_a_closed_terminal_ends_a_session_unless_nohup_started_it(ignored):
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN if ignored else signal.SIG_DFL)
+    ends = [(each, signal.getsignal(each)) for each in (signal.SIGINT, signal.SIGTERM)]
+    try:
+        with Ending() as ending:
+            signal.raise_signal(signal.SIGHUP)
+            assert bool(ending) is not ignored
+    finally:
+        for number, handler in [*ends, (signal.SIGHUP, before)]:
+            signal.signal(number, handler)
