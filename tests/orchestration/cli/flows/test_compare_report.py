@@ -194,3 +194,21 @@ def test_a_flow_that_cannot_be_compared_keeps_no_other_from_it(tmp_path, monkeyp
     assert ended.code == code
     assert "A->B: not compared: broker 4 of B does not answer" in ended.out
     assert ended.lines[-1].startswith("different" if lost else "incomplete")
+
+
+def test_where_no_flow_can_be_compared_each_is_named_with_its_reason(tmp_path, monkeypatch):
+    more = "clusters = A, B, C\nC.bootstrap.servers = c:9092\nA->C.enabled = true\n"
+    file = written(tmp_path, f"{TWO}{more}")
+
+    def add(*_):
+        raise ClusterUnavailable("broker 4 of B does not answer")
+
+    def reachable(config, _):
+        return [e for e in config.flows if e.target == "B"], {"A->C": "cluster C is away"}
+
+    monkeypatch.setattr(compare, "reachable_flows", reachable)
+    monkeypatch.setattr(compare, "_add", add)
+    ended = run_command("compare", file)
+    assert ended.code == 2
+    for told in ("A->B: not compared: broker 4 of B", "A->C: not compared: cluster C is away"):
+        assert told in ended.out
