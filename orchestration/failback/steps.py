@@ -14,6 +14,7 @@ from orchestration.recovery.group_actions import committed, named
 from replication.clock import now_ms
 from replication.errors import ClusterUnavailable
 from replication.model import Desired, TopicPartition
+from replication.offsets.groups.consumer_groups import IDLE
 from replication.planning.explain import counted
 from replication.recovery.failback import DRAIN, SINCE, kept_tail
 from replication.recovery.procedure import DONE, stopped_by
@@ -119,13 +120,16 @@ class FailbackSteps(FailbackTails):
             found = sync.plan()
             if found.unread:
                 raise ClusterUnavailable(f"some groups were not read: {found.unread}")
-            count, self.left = committed(sync.target, (*found.actions, *found.unknown))
+            count, left = committed(sync.target, (*found.actions, *found.unknown))
+            states = {each.name: each.state for each in sync.target.listed().values()}
+        # Clients stay on both clusters: a group that consumes there needs no other offset.
+        self.left = tuple(each for each in left if states.get(each.group, "Empty") in IDLE)
         groups = counted(len({each.group for each in found.translated}), "group")
         late = f"; {counted(found.waiting, 'offset')} not copied yet" if found.waiting else ""
         undecided = len(found.undecided)
         opened = f"; {counted(undecided, 'offset')} in open transactions" if undecided else ""
         return (
-            f"set the offsets of {count} of {groups}{late}{opened}{named(self.left)}; clients stay "
+            f"set the offsets of {count} of {groups}{late}{opened}{named(left)}; clients stay "
             "on both clusters"
         )
 

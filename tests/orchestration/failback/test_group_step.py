@@ -68,6 +68,15 @@ def test_what_time_does_not_help_is_left_and_named_and_the_others_are_set(failba
     assert work.left == (LEFT, UNKNOWN, refused)
 
 
+def test_a_group_that_consumes_on_the_source_needs_no_other_offset_there(failback):
+    """Clients stay on both clusters, so that is the ordinary case and no failure."""
+    work, sync = failback
+    sync.target.held["k"] = {}
+    sync.target.states["k"] = "Stable"
+    assert "left: k, denied" in work._set_groups(None)
+    assert work.left == (UNKNOWN,)
+
+
 def test_what_is_not_known_now_is_tried_again(failback):
     work, sync = failback
     sync.found = replace(ROUND, unread="broker 1 is silent")
