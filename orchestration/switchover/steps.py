@@ -136,9 +136,7 @@ class SwitchoverSteps(FlowOperation):
             f"'{ALL_GROUPS}': of all groups)"
         )
 
-    def _unagreed(
-        self, left: Iterable[LeaveGroup | LeaveOffset]
-    ) -> list[LeaveGroup | LeaveOffset]:
+    def _unagreed(self, left: Iterable[LeaveGroup | LeaveOffset]) -> list[LeaveGroup | LeaveOffset]:
         """Return what is left of groups without a place that nobody agreed to leave.
 
         A group that has members on the target, or no offsets by its kind, needs no place there.

@@ -52,4 +52,4 @@ def print_result(
         first = report.left[0]
         count = counted(len(report.left), "group position")
         why = f"the first of group {first.group}: {first.reason}"
-        end(1, f"the target is open, but not all groups are set: {count} left, {why}")
+        end(1, f"{report.operation.verb} done, but not all groups are set: {count} left, {why}")

@@ -105,10 +105,11 @@ def test_a_dry_run_says_which_groups_would_end_it_and_with_what_they_may_be_left
         (LeaveGroup("h", "why"), LeaveGroup("i", "why")),
         ("h",),
     )
-    assert [each for each in step.report().lines() if "--leave" in each] == [
+    (agree,) = [each for each in step.report().lines() if "--leave" in each]
+    assert agree == (
         "A->B: correct that, or agree to leave these groups with --leave 'h'; else the step "
         "`set groups` undoes the switchover, unless their offsets are known then"
-    ]
+    )
     step.options = SwitchoverOptions(leave=frozenset({"h"}))
     assert step.report().needs_leave == ()
 
