@@ -79,9 +79,11 @@ class HomePositions:
             if where in copies and at.is_undecided
         ]
         left += [LeaveOffset(g, copies[where], open_transaction(where)) for g, where in undecided]
-        at, refused = self.opposite.target, sorted(self.sync.target.unreadable.items())
+        at, chosen = self.opposite.target, group_filter(self.opposite.selection)
         left += [
-            LeaveGroup(name, f"its offsets on {at} are unknown: {why}") for name, why in refused
+            LeaveGroup(name, f"its offsets on {at} are unknown: {why}")
+            for name, why in sorted(self.sync.target.unreadable.items())
+            if chosen.judge(name).selected
         ]
         passing = {where: why for where, why in self.reader.errors.items() if why.retriable}
         silent = (self.sync.target.unavailable, self.sync.source.unavailable, passing)

@@ -54,7 +54,8 @@ class Groups:
 
     Raises ClusterUnavailable or ClusterRejected. An unavailable coordinator does not block groups
     of another one: its groups are left out, and ``unavailable`` holds the reason. Nor does a group
-    that brokers refuse to read: ``unreadable`` says why, until groups are listed again.
+    that brokers refuse to read: ``unreadable`` says why, until it is read or is gone. It is never
+    emptied in between, for other threads look at it.
     """
 
     def __init__(self, call: Call, nodes: Callable[[], Iterable[int]]) -> None:
@@ -65,7 +66,6 @@ class Groups:
 
     async def listed(self) -> dict[str, Group]:
         """Return all groups that the credentials may see, with their coordinators."""
-        self.unreadable = {}
         nodes = [each for each in self._nodes() if each >= 0]
         asked = await asyncio.gather(*map(self._list_of, nodes), return_exceptions=True)
         self.unavailable = {
@@ -79,7 +79,10 @@ class Groups:
         if nodes and len(self.unavailable) == len(nodes):
             raise ClusterUnavailable(next(iter(self.unavailable.values())))
         self.unavailable |= await self._without_coordinator()
-        return {g.name: g for answer in asked if isinstance(answer, list) for g in answer}
+        found = {g.name: g for answer in asked if isinstance(answer, list) for g in answer}
+        if not self.unavailable:  # else a group that is not listed may exist
+            self.unreadable = {name: why for name, why in self.unreadable.items() if name in found}
+        return found
 
     async def _without_coordinator(self) -> dict[int, str]:
         """Return the reason if some groups have no coordinator now: no broker lists those.
@@ -168,6 +171,8 @@ class Groups:
             if set(some) - {each.group_id for each in answer.groups}:
                 self.unavailable[node] = f"coordinator {node}: its response lacks some groups"
             for each in answer.groups:
+                if each.error_code in {ErrorCode.NONE, ErrorCode.GROUP_ID_NOT_FOUND}:
+                    self.unreadable.pop(each.group_id, None)
                 if each.error_code == ErrorCode.NONE:
                     positions[each.group_id] = positions_of(each)
                 elif each.error_code in COORDINATOR_MOVED:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from replication.clock import now_ms
 from replication.errors import ClusterRejected, ClusterUnavailable
@@ -23,7 +23,11 @@ from replication.offsets.groups.consumer_groups import (
     plan_groups,
 )
 from replication.offsets.groups.group_translation import GroupTranslation
-from replication.offsets.groups.shared_partitions import NOTHING_KNOWN, SharedPartitions
+from replication.offsets.groups.shared_partitions import (
+    NOTHING_KNOWN,
+    SharedPartitions,
+    TranslatedGroups,
+)
 from replication.offsets.groups.sync_round import (
     IdleGroups,
     SyncRound,
@@ -43,7 +47,15 @@ if TYPE_CHECKING:
     from replication.offsets.groups.sync_round import GroupsOf, OffsetsOf
     from replication.settings.flow_settings import Flow
 
+_NEVER = -1e9  # on the monotonic clock
 _SHOWN = 5  # of the offsets that are not translated, in one warning
+
+
+class _Selected(NamedTuple):
+    """The selected groups' offsets at the source; ``unread``: groups that gave none."""
+
+    positions: Mapping[str, Positions]
+    unread: frozenset[str]
 
 
 @dataclass(slots=True)
@@ -72,9 +84,7 @@ class GroupSync:
     _stored: dict[str, GroupPositions] = field(default_factory=dict)
     _idle: IdleGroups = field(default_factory=IdleGroups)
     _excluded: tuple[Judgement, ...] = ()
-    _last: tuple[float, list[TranslatedPosition]] = field(
-        default=(-1e9, [])
-    )  # when, and what was found
+    _last: tuple[float, TranslatedGroups] = _NEVER, TranslatedGroups([])  # when, and what was found
     _named: frozenset[LeaveOffset] = frozenset()  # offsets that ``warn`` was called with
 
     def sync(self, *, strict: bool = False) -> str:
@@ -85,9 +95,9 @@ class GroupSync:
         Skips groups that are up to date and whose offsets do not change, unless other flows copy
         to the same partitions.
         """
-        positions, now = self._selected(), time.monotonic()
+        (positions, unread), now = self._selected(), time.monotonic()
         about = positions if self.siblings() else self._idle.active(positions, now)
-        found = self._round(about)
+        found = self._round(_Selected(about, unread))
         refused = self.target.commit(found.commits)
         self._idle.note(about, found, refused)
         self._remember_source(positions)
@@ -140,10 +150,10 @@ class GroupSync:
         """Return what a round for all groups would do; change nothing."""
         return self._round(self._selected())
 
-    def _round(self, positions: Mapping[str, Positions]) -> SyncRound:
-        translated = self._translation.of(positions)
+    def _round(self, selected: _Selected) -> SyncRound:
+        translated = self._translation.of(selected.positions)
         if self.siblings():
-            self._remember(translated)
+            self._remember(TranslatedGroups(translated, selected.unread))
         desired, errors_back = self.desired(translated)
         actions = self.towards(desired, rewind=False) if any(desired.values()) else ()
         # An error that does not pass holds up no other group: see ``unknown`` and ``untranslated``.
@@ -172,7 +182,7 @@ class GroupSync:
         return tuple(plan_groups(positions_by_group, groups, rewind=rewind))
 
     def unreadable(self) -> tuple[LeaveGroup, ...]:
-        """Return the groups that brokers of the source refused to read in the last round."""
+        """Return the groups that brokers of the source refused to read."""
         at = self.flow.source
         return tuple(
             LeaveGroup(name, f"its offsets on {at} are unknown: {why}")
@@ -186,28 +196,33 @@ class GroupSync:
             return []
         translated = self._translation.of(self.source.positions([listed[group]]))
         for each in self.unreadable():
-            raise ClusterRejected(f"group {group}: {each.reason}")
+            if each.group == group:
+                raise ClusterRejected(f"group {group}: {each.reason}")
         return translated
 
-    def recently(self) -> list[TranslatedPosition]:
+    def recently(self) -> TranslatedGroups:
         """Return the last result of ``translated`` if it is no older than a round.
 
         For siblings: an older position is a lower one, unless the group was just reset.
         """
         at, found = self._last
         every = self.flow.groups.every.total_seconds()
-        return found if time.monotonic() - at < every else self.translated()
+        return found if time.monotonic() - at < every else self._translated()
 
     def translated(self) -> list[TranslatedPosition]:
         """Return the selected groups' offsets in copied partitions, translated."""
-        translated = self._translation.of(self._selected())
-        self._remember(translated)
-        return translated
+        return self._translated().positions
 
-    def _remember(self, translated: list[TranslatedPosition]) -> None:
+    def _translated(self) -> TranslatedGroups:
+        selected = self._selected()
+        found = TranslatedGroups(self._translation.of(selected.positions), selected.unread)
+        self._remember(found)
+        return found
+
+    def _remember(self, found: TranslatedGroups) -> None:
         """Remember a result for siblings if it is complete: a missing position is not none."""
         whole = not (self.offsets.errors or self.source.unavailable)
-        self._last = (time.monotonic() if whole else -1e9), translated
+        self._last = (time.monotonic() if whole else _NEVER), found
 
     @property
     def _translation(self) -> GroupTranslation:
@@ -221,13 +236,16 @@ class GroupSync:
         """Return the groups' desired offsets on the target, as SharedPartitions says."""
         return SharedPartitions(self.siblings(), self.opposite).desired(translated, unshared)
 
-    def _selected(self) -> Mapping[str, Positions]:
-        """Return the selected groups' offsets at the source."""
+    def _selected(self) -> _Selected:
+        """Read the selected groups' offsets at the source."""
         chosen = group_filter(self.flow.selection)
         listed = self.source.listed()
         judged = [chosen.judge(name) for name in sorted(listed)]
         self._excluded = tuple(each for each in judged if each.verdict is SelectionVerdict.EXCLUDED)
-        return self.source.positions(listed[each.name] for each in judged if each.selected)
+        groups = [listed[each.name] for each in judged if each.selected]
+        positions = self.source.positions(groups)
+        held = (each.name for each in groups if each.kind != "share")  # that one has no offsets
+        return _Selected(positions, frozenset(held) - positions.keys())
 
 
 def _same_offsets(one: GroupPositions, other: GroupPositions | None) -> bool:

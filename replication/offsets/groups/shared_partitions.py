@@ -39,14 +39,24 @@ class DesiredPositions(NamedTuple):
     errors: Mapping[TopicPartition, ReplicationError] = MappingProxyType({})
 
 
+class TranslatedGroups(NamedTuple):
+    """The selected groups' offsets in copied partitions, translated.
+
+    ``unread``: groups whose offsets are not known, as brokers refused to read them.
+    """
+
+    positions: list[TranslatedPosition]
+    unread: frozenset[str] = frozenset()
+
+
 class Sibling(Protocol):
     """Another flow that may feed the same target topics; see ``group_sync``."""
 
     offsets: OffsetsOf
     source: GroupsOf
 
-    def recently(self) -> list[TranslatedPosition]:
-        """Return the selected groups' offsets in copied partitions, translated."""
+    def recently(self) -> TranslatedGroups:
+        """Return its groups' offsets, as they were read not long ago."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,9 +153,9 @@ class SharedPartitions:
                 continue
             unknown |= shared & {copy_of(a) for a in anchors.values() if a.source is None}
             try:
-                theirs = by_group(each.recently())
-                refused = {name: dict.fromkeys(common) for name in each.source.unreadable}
-                found.append({**theirs, **refused})
+                theirs = each.recently()
+                unread = {name: dict.fromkeys(common) for name in theirs.unread}
+                found.append({**by_group(theirs.positions), **unread})
             except ReplicationError:
                 unknown |= common
             if each.source.unavailable:  # some groups may have offsets that no broker reports

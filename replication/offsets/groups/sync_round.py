@@ -58,7 +58,7 @@ class GroupsOf(Protocol):
 
     @property
     def unreadable(self) -> Mapping[str, str]:
-        """Return which groups brokers refuse to read, as of the last list, and why."""
+        """Return which groups brokers refuse to read, as of their last reading, and why."""
 
     def listed(self) -> Mapping[str, Group]: ...
 

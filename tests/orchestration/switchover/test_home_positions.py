@@ -110,3 +110,9 @@ def test_a_group_that_may_not_be_read_is_named_and_the_others_come_home(side):
     assert CommitGroup("h", {ORDERS: Committed(20)}) in actions
     assert LeaveGroup("g", reasons[side]) in actions
     assert len(actions) == 2
+
+
+def test_a_group_that_may_not_be_read_and_that_the_flow_does_not_select_is_not_its_matter():
+    at_home = home(g={COPY: Committed(1010)})
+    at_home.sync.target.unreadable = {"connect-x": "reading its offsets: denied"}
+    assert at_home.plan() == HomePlan((CommitGroup("g", {ORDERS: Committed(10)}),))

@@ -281,9 +281,29 @@ def test_a_group_that_may_not_be_read_is_named_and_holds_up_no_other(network):
         "g": "reading its offsets: Isthmus' user needs DESCRIBE on the group there",
         "odd": "reading its offsets: error 99",
     }
-    network.responses[ListGroupsRequest] = [listing()]
+
+
+def test_a_group_counts_as_one_that_may_not_be_read_until_it_is_read_or_gone(network):
+    network.responses[OffsetFetchRequest] = [fetched(("g", 30, []), ("h", 30, []), ("i", 30, []))]
+    asked = [Group(each, node=1) for each in ("g", "h", "i")]
+    asyncio.run(network.groups.positions(asked))
+    network.responses[ListGroupsRequest] = [
+        listing(*((each, "consumer", "Empty", "classic") for each in ("g", "h")))
+    ]
     asyncio.run(network.groups.listed())
+    assert set(network.groups.unreadable) == {"g", "h"}
+    gone = ("h", ErrorCode.GROUP_ID_NOT_FOUND, [])
+    network.responses[OffsetFetchRequest] = [fetched(("g", 0, [(A0, 5, "", 0)]), gone)]
+    asyncio.run(network.groups.positions(asked[:2]))
     assert network.groups.unreadable == {}
+
+
+def test_while_a_broker_does_not_list_its_groups_none_of_them_counts_as_gone(network):
+    network.responses[OffsetFetchRequest] = [fetched(("g", 30, []))]
+    asyncio.run(network.groups.positions([Group("g", node=1)]))
+    network.responses[ListGroupsRequest] = [ClusterUnavailable("silent"), listing()]
+    asyncio.run(network.groups.listed())
+    assert set(network.groups.unreadable) == {"g"}
 
 
 COMMIT = CommitGroup("g", {B0: Committed(3), A1: Committed(9, "note"), A0: Committed(5)}, node=1)

@@ -14,6 +14,7 @@ from replication.naming.selection import TopicSelector
 from replication.offsets.groups.consumer_groups import (
     UNSTABLE,
     Committed,
+    Group,
     LeaveGroup,
     LeaveOffset,
     explain_group,
@@ -601,6 +602,8 @@ def test_one_group_that_may_not_be_read_is_not_one_without_offsets():
     sync.source.unreadable = {"g": "reading its offsets: denied"}
     with pytest.raises(ClusterRejected, match="group g: its offsets on A are unknown: reading"):
         sync.translated_of("g")
+    sync.source.held["h"] = at(20)
+    assert [each.group for each in sync.translated_of("h")] == ["h"]
 
 
 def test_what_another_source_may_not_be_read_of_is_no_position_of_a_merged_partition():
@@ -611,6 +614,29 @@ def test_what_another_source_may_not_be_read_of_is_no_position_of_a_merged_parti
     other.source.unreadable = {"g": "reading its offsets: denied"}
     sync.sync()
     assert set(sync.target.held) == {"h"}
+
+
+def test_what_a_source_found_without_a_group_that_it_may_not_read_is_not_its_place_later():
+    """The right was granted since; the group's place there is not known before the next round."""
+    sync = merged(Offsets(50, shift=500), Groups(g=at(5)))
+    (other,) = sync.siblings()
+    other.source.unreadable = {"g": "reading its offsets: denied"}
+    other.translated()
+    other.source.unreadable = {}
+    sync.sync()
+    assert sync.target.held == {}
+    other.translated()
+    sync.sync()
+    assert sync.target.held == {"g": at(505, where=COPY)}
+
+
+def test_a_share_group_of_another_source_has_no_place_to_wait_for():
+    sync = merged(Offsets(50, shift=500), Groups())
+    (other,) = sync.siblings()
+    other.source.listed = lambda: {"g": Group("g", kind="share")}
+    other.source.positions = lambda _: {}
+    sync.sync()
+    assert sync.target.held == {"g": at(1010, where=COPY)}
 
 
 def test_an_offset_that_may_not_be_translated_is_named_and_holds_up_no_other():
