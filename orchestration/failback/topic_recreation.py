@@ -103,7 +103,7 @@ class TopicRecreation:
             with self.work.way_back() as back:
                 did, self.left = set_other_groups(back, offsets)
         if self.work.flow.groups.sync:  # what is stored of groups is of the new topics from now on
-            self.work.sync.sync()
+            self.work.sync.sync(whole=False)  # what may not be read keeps no failback from its end
         return did
 
     # -- before the deletion -----------------------------------------------------------------

@@ -53,6 +53,7 @@ def sync_groups(config: Config, flow: Flow, clients: Clients) -> TaskRunReport: 
 def report(found: SyncRound, refused: Mapping[str, ReplicationError]) -> TaskRunReport:
     """Return the report of a sync: its plan, the outcome of each action, and figures."""
     failures = [f"group {group}: {reason}" for group, reason in refused.items()]
+    failures += [f"group {each.group}: {each.reason}" for each in found.unreadable]
     failures += [f"some groups were skipped: {found.unread}"] if found.unread else []
     groups = len({each.group for each in found.translated})
     return TaskRunReport(

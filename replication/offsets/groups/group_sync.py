@@ -87,10 +87,12 @@ class GroupSync:
     _last: tuple[float, TranslatedGroups] = _NEVER, TranslatedGroups([])  # when, and what was found
     _named: frozenset[LeaveOffset] = frozenset()  # offsets that ``warn`` was called with
 
-    def sync(self, *, strict: bool = False) -> str:
+    def sync(self, *, strict: bool = False, whole: bool = True) -> str:
         """Do one round; return a summary line. Raises ReplicationError.
 
         ``strict``: ClusterRejected for groups that the target rejected; else the line names them.
+        ``whole``: likewise for groups that brokers of the source refuse to read. All others are set
+        then, but a failover may not take the round for one that read all groups.
 
         Skips groups that are up to date and whose offsets do not change, unless other flows copy
         to the same partitions.
@@ -105,7 +107,7 @@ class GroupSync:
         line = summary(found, refused, len(positions))
         if found.unread:
             raise ClusterUnavailable(f"{line}; some groups were not read: {found.unread}")
-        if refused and strict:
+        if (refused and strict) or (found.unreadable and whole):
             raise ClusterRejected(line)
         return line
 
@@ -161,9 +163,10 @@ class GroupSync:
         own = {where: why for where, why in self.offsets.errors.items() if why.retriable}
         silent = (self.source.unavailable, self.target.unavailable, own, passing)
         unread = next((str(why) for each in silent for why in each.values()), "")
-        actions = (*actions, *self.unreadable(), *untranslated(translated))
+        unreadable = self.unreadable()
+        actions = (*actions, *unreadable, *untranslated(translated))
         unknown = unknown_elsewhere(translated, desired, errors_back)
-        return SyncRound(tuple(translated), actions, unread, self._excluded, unknown)
+        return SyncRound(tuple(translated), actions, unread, self._excluded, unknown, unreadable)
 
     def towards(
         self, desired: Mapping[str, Mapping[TopicPartition, Committed]], *, rewind: bool

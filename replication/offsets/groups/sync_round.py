@@ -98,6 +98,7 @@ class SyncRound:
     unread: str = ""  # a broker that did not answer: its groups or partitions are not in here
     excluded: tuple[Judgement, ...] = ()  # groups that a rule leaves out
     unknown: tuple[LeaveOffset, ...] = ()  # translated, and not set for records of others there
+    unreadable: tuple[LeaveGroup, ...] = ()  # of the actions: brokers of the source refuse to read
 
     @property
     def commits(self) -> tuple[CommitGroup, ...]:

@@ -69,6 +69,12 @@ def test_a_broker_that_is_silent_fails_the_run():
     assert found.failures == ("some groups were skipped: broker 3 gave no answer",)
 
 
+def test_a_group_that_may_not_be_read_fails_the_run():
+    refused = LeaveGroup("h", "its offsets on A are unknown: denied")
+    found = report(replace(ROUND, unreadable=(refused,)), {})
+    assert found.failures == ("group h: its offsets on A are unknown: denied",)
+
+
 def test_a_flow_that_syncs_no_groups_has_the_asset_but_no_schedule_that_runs():
     off = FLOW.model_copy(update={"groups": GroupSettings()})
     assert (group_task(FLOW).enabled, group_task(off).enabled) == (True, False)

@@ -592,9 +592,23 @@ def test_a_group_that_may_not_be_read_is_named_and_holds_up_no_other(side):
         "target": "its offsets on the target could not be read: reading its offsets: denied",
     }[side]
     groups = 1 if side == "source" else 2
-    assert sync.sync(strict=True) == f"{groups} groups, 1 updated; 1 unchanged, g because {why}"
+    line = f"{groups} groups, 1 updated; 1 unchanged, g because {why}"
+    assert sync.sync(whole=False) == line
     assert sync.target.held == {"g": at(3, where=COPY), "h": at(1020, where=COPY)}
     assert LeaveGroup("g", why) in sync.plan().actions
+
+
+def test_a_round_that_could_not_read_a_group_is_not_a_good_one_after_it_has_set_the_others():
+    """A failover would say that all groups were read then."""
+    stored = []
+    sync = a_sync(Offsets(50), Groups(g=at(10), h=at(20)), remember=stored.extend)
+    sync.source.unreadable = {"g": "reading its offsets: denied"}
+    with pytest.raises(ClusterRejected, match=r"^1 groups, 1 updated; 1 unchanged, g because its "):
+        sync.sync()
+    assert sync.target.held == {"h": at(1020, where=COPY)}
+    assert [each.group for each in stored] == ["h"]
+    sync.source.unreadable = {}
+    assert sync.sync() == "2 groups, 1 updated"
 
 
 def test_one_group_that_may_not_be_read_is_not_one_without_offsets():
