@@ -12,7 +12,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from replication.durations import format_duration, format_moment
-from replication.supervision.task_schedule import GROUPS_OFF, GROUPS_TASK, REPORT_EVERY_S
+from replication.state import GROUPS_OFF
+from replication.supervision.task_schedule import GROUPS_TASK, REPORT_EVERY_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -54,6 +54,7 @@ from replication.state.anchors import (
     ProducerEntry,
 )
 from replication.state.flow_status import (
+    GROUPS_OFF,
     AppliedAcls,
     AppliedConfigs,
     BatchRun,
@@ -100,6 +101,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ANCHORS_BEGIN",
     "COMPACT",
+    "GROUPS_OFF",
     "PROBE_TOPIC",
     "PRODUCERS_TOPIC",
     "TAIL_CUT",

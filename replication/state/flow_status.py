@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from replication.model import NO_POSITION, Desired, FlowState
 from replication.state.record import StateRecord
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+GROUPS_OFF: Final = "off: sync.group.offsets.enabled is false"  # what the group sync reports then
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +162,9 @@ class TaskReport(StateRecord):
     @property
     def last_good_ms(self) -> int:
         """When a run last ended well, as far as the report says; 0: not known."""
-        return self.good_ms if self.good_ms is not None else self.at_ms * self.ok
+        if self.good_ms is not None:
+            return self.good_ms
+        return self.at_ms if self.ok and self.summary != GROUPS_OFF else 0
 
 
 @dataclass(frozen=True, slots=True)

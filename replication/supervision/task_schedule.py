@@ -10,7 +10,6 @@ from datetime import timedelta
 from typing import Final
 
 GROUPS_TASK: Final = "group offsets"
-GROUPS_OFF: Final = "off: sync.group.offsets.enabled is false"  # what that task reports then
 REPORT_EVERY_S: Final = 10.0  # how often the driver reports an unchanged outcome of a task again
 
 _MINUTE, _HOUR, _DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)

@@ -15,8 +15,9 @@ from replication.adapters.mm2_writers import (
 )
 from replication.planning.execute import plan_and_apply
 from replication.planning.planner import Planner, PlanPart
+from replication.state import GROUPS_OFF
 from replication.supervision.heartbeat_check import HEARTBEATS_TASK
-from replication.supervision.task_schedule import GROUPS_OFF, GROUPS_TASK, is_for_driver
+from replication.supervision.task_schedule import GROUPS_TASK, is_for_driver
 from spark_jobs.driver.background_tasks import BackgroundTask
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from support.settings.configs import a_flow
 
 from replication.recovery.group_sync_age import GroupSyncAge, group_sync_age
 from replication.settings.mm2_settings import GroupSettings
-from replication.state import TaskReport
-from replication.supervision.task_schedule import GROUPS_OFF, GROUPS_TASK, REPORT_EVERY_S
+from replication.state import GROUPS_OFF, TaskReport
+from replication.supervision.task_schedule import GROUPS_TASK, REPORT_EVERY_S
 
 NOW = 1_000_000_000
 EVERY = timedelta(seconds=5)

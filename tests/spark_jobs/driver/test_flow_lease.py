@@ -11,6 +11,7 @@ from support.settings.configs import a_flow
 from replication.model import Desired, FlowState
 from replication.settings.transform_settings import DEAD_LETTER, STOP, SettingText, TopicTransform
 from replication.state import (
+    GROUPS_OFF,
     PRODUCERS_TOPIC,
     Anchor,
     FlowStatus,
@@ -141,15 +142,16 @@ def test_when_a_task_of_an_earlier_driver_last_ended_well_is_not_forgotten(monke
     """Its source may be gone when the next driver starts: then a failover needs to know it."""
     monkeypatch.setattr(driver_lease, "WATCH_MS", 10)
     old = TaskReport("A->B", "old", 5)  # by an older release
-    there = [STATUS, old, TaskReport("A->B", "groups", 9, ok=False, good_ms=7)]
+    off = TaskReport("A->B", "off", 6, summary=GROUPS_OFF)  # by an older one too: it did nothing
+    there = [STATUS, old, off, TaskReport("A->B", "groups", 9, ok=False, good_ms=7)]
     store = Store({status_topic("A"): there})
     lease = FlowLease(a_flow(), store, Quiet())
     lease.take()
     failed = TaskReport("A->B", "groups", 20, ok=False, summary="A is silent", good_ms=0)
-    for each in (failed, replace(failed, name="old"), replace(failed, name="new")):
-        lease.report(each)
+    for name in ("groups", "old", "off", "new"):
+        lease.report(replace(failed, name=name))
     lease.report(replace(failed, ok=True, good_ms=30))
     lease.report(failed)
     assert [(each.name, each.good_ms) for each in store.posted] == [
-        ("groups", 7), ("old", 5), ("new", 0), ("groups", 30), ("groups", 30),
+        ("groups", 7), ("old", 5), ("off", 0), ("new", 0), ("groups", 30), ("groups", 30),
     ]  # fmt: skip
