@@ -65,9 +65,11 @@ class BatchEnd:
     target: Target
     pool: Executor
     _ends: dict[TopicPartition, int] = field(default_factory=dict)
+    _leaderless: frozenset[TopicPartition] = frozenset()  # without an end in the last answer
     _absent: Mapping[str, AbsentTopic] = field(default_factory=dict)
     _before: Anchors | None = None  # when the run began
     _now: Anchors = field(default_factory=dict)
+    _asked: frozenset[TopicPartition] = frozenset()  # in the look that runs, or the last one
     _looking: Future[tuple[Anchors, Offsets]] | None = None
     _look_at: float = 0.0
     _number: int = 0  # of the plan that was looked at last
@@ -85,7 +87,8 @@ class BatchEnd:
             self._looking = None
         elif self._looking is None and time.monotonic() >= self._look_at:
             self._look_at = time.monotonic() + _LOOK_S
-            self._looking = self.pool.submit(self._read, self._unknown())
+            self._asked = frozenset(unknown := self._unknown())
+            self._looking = self.pool.submit(self._read, unknown)
         self._ended = self._needs_a_person or (self._is_copied and self._has_reported)
         return self._ended
 
@@ -110,8 +113,10 @@ class BatchEnd:
         try:
             self._now, ends = looking.result()
         except ReplicationError as error:  # it is asked again in a second
+            self._leaderless = frozenset()
             log.warning("a cluster did not answer the batch run", reason=str(error))
             return
+        self._leaderless = self._asked - ends.keys()
         self._before = self._now if self._before is None else self._before
         bounds = {e.source: e.until for e in self.driver.plan.partitions if e.until is not None}
         bounded = {each: min(end, bounds.get(each, end)) for each, end in ends.items()}
@@ -175,10 +180,20 @@ class BatchEnd:
         others = [asked, self.driver.plan.wrong_cluster, self.driver.plan.problem]
         if not self._number and not any(others):
             others.append("it ended before it knew what to copy")
-        unknown = self._unknown()
-        if unknown:
-            others.append(
-                f"{self.driver.flow.source} returns no end offset of {unknown[0]}: it has no "
-                "leader; run the flow again when it has one"
-            )
+        others.append(self._unknown_end())
         return what_is_left(self._left, others)
+
+    def _unknown_end(self) -> str:
+        """Return whose end is not known, and why; empty: all are."""
+        unknown, source = self._unknown(), self.driver.flow.source
+        if not unknown:
+            return ""
+        if leaderless := [each for each in unknown if each in self._leaderless]:
+            return (
+                f"{source} returns no end offset of {leaderless[0]}: it has no leader; run the "
+                "flow again when it has one"
+            )
+        return (
+            f"the end offset of {unknown[0]} on {source} was not read before the run ended: run "
+            "the flow again"
+        )

@@ -139,6 +139,36 @@ def test_a_partition_without_a_leader_is_waited_for(run):
     assert "A returns no end offset of orders-1: it has no leader" in run.written[0].problem
 
 
+NOT_READ = "the end offset of orders-0 on A was not read before the run ended: run the flow again"
+
+
+def test_a_source_that_does_not_answer_is_not_said_to_have_no_leader(run):
+    run.plans(HERE)
+    run.silent = True
+    run.after(5)
+    run.end.record()
+    assert run.written[0].problem == NOT_READ
+
+
+def test_nor_is_one_that_answers_no_more_or_was_not_asked(run):
+    run.plans(HERE)
+    run.after(5)  # it has no leader
+    run.silent = True
+    run.after(5)
+    run.end.record()
+    assert run.written[0].problem == NOT_READ
+    run.silent = False
+    run.after(5)
+    run.plans(HERE, THERE)  # and the driver is ended at once
+    run.ends = {HERE: 0}
+    run.end.record()
+    assert "A returns no end offset of orders-0: it has no leader" in run.written[1].problem
+    assert run.after(2) is False
+    run.plans(TopicPartition("later", 0), HERE)
+    run.end.record()
+    assert run.written[2].problem == NOT_READ.replace("orders", "later")
+
+
 def test_the_background_tasks_run_once_more_when_all_is_copied(run):
     run.plans(HERE)
     run.ends = {HERE: 0}
