@@ -48,6 +48,7 @@ _STUCK = {
     PartitionState.REFUSED,
     PartitionState.POSITION_LOST,
 }
+LOST_TAIL = "its last records were lost or deleted, or the topic was recreated"
 # A response with one of these codes names the new leader if the broker knows it (KIP-951).
 LEADER_MOVED = {ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH}
 # A response with one of these codes may mean that the broker cannot read its log at this offset.
@@ -197,10 +198,7 @@ def fetch_error(code: int) -> PartitionError:
 
 def target_reset(end: int, ours: int) -> PartitionError:
     """Return the error for a target log that ends before the last acknowledged offset."""
-    reason = (
-        f"the target ends at offset {end}, before our last record, {ours - 1}: "
-        "the topic was emptied or recreated"
-    )
+    reason = f"the target ends at offset {end}, before our last record, {ours - 1}: {LOST_TAIL}"
     return PartitionError(Recovery.DECIDE, reason, PartitionState.TARGET_RESET)
 
 

@@ -10,6 +10,7 @@ from replication.client.error_codes import ErrorCode
 from replication.client.fetch_session import FetchOptions
 from replication.client.fetch_values import FetchBuffer, FetchEntry
 from replication.client.log_end import confirmed_end
+from replication.copier.partition.broker_errors import LOST_TAIL
 from replication.copier.partition.position import OwnRecordCounter, Position
 from replication.copier.takeover.at_least_once import cannot_count
 from replication.copier.takeover.content_position import TargetTail
@@ -181,9 +182,7 @@ async def _resolve_out_of_range(
     if at < start:
         passed[partition] = start
     elif at > end:
-        reason = (
-            f"the target ends at offset {end}, before our {at}: the topic was emptied or recreated"
-        )
+        reason = f"the target ends at offset {end}, before our {at}: {LOST_TAIL}"
         partition.halt(PartitionState.TARGET_RESET, reason)
 
 

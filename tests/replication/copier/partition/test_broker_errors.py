@@ -99,7 +99,10 @@ def test_a_position_out_of_range_is_lost_or_truncated_and_names_the_range(
 def test_a_target_that_ends_before_what_was_acked_there_was_reset():
     error = target_reset(4, 9)
     assert (error.recovery, error.state) == (DECIDE, PartitionState.TARGET_RESET)
-    assert "ends at offset 4, before our last record, 8" in error.reason
+    assert error.reason == (
+        "the target ends at offset 4, before our last record, 8: its last records were lost or "
+        "deleted, or the topic was recreated"
+    )
 
 
 def test_a_single_refused_record_is_named_with_its_offset_and_could_be_skipped():

@@ -14,6 +14,7 @@ from support.records.record_batches import a_batch, a_marker
 
 from replication.client.error_codes import ErrorCode
 from replication.client.fetch_values import Leader
+from replication.copier.partition.broker_errors import LOST_TAIL
 from replication.copier.partition.position import Position
 from replication.copier.takeover import own_record_count
 from replication.copier.takeover.content_position import TargetTail
@@ -209,7 +210,7 @@ def test_a_target_that_ends_before_the_anchor_was_reset_and_the_others_are_count
     tails = counted(target, gone, other, keep=[gone, other])
     assert gone.state_and_reason == (
         PartitionState.TARGET_RESET,
-        "the target ends at offset 4, before our 50: the topic was emptied or recreated",
+        f"the target ends at offset 4, before our 50: {LOST_TAIL}",
     )
     assert set(tails) == {other}
     assert (other.state, other.counted.skip) == (PartitionState.RUNNING, 2)
