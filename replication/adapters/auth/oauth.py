@@ -25,6 +25,11 @@ _RENEW_AT = 0.5
 _YOUNG_S = 10.0
 _TIMEOUT_S = 10.0
 _LARGEST = 1 << 20  # bytes of a response
+_CREDENTIALS = ": correct the client id, the secret or the scope"
+_TO_DO = {  # about a response, where its status says so much
+    **dict.fromkeys((400, 401, 403), _CREDENTIALS),
+    404: ": correct sasl.oauthbearer.token.endpoint.url",
+}
 
 
 class TokenSource(Protocol):
@@ -140,12 +145,9 @@ def _fetch(credentials: ClientCredentials) -> tuple[str, float]:
         return str(answer["access_token"]), float(answer.get("expires_in", 300))
     except urllib.error.HTTPError as error:
         error.close()
-        if error.code < 500:
-            raise ConfigError(
-                f"requesting a token from {shown}: HTTP {error.code}: correct the client id, the "
-                "secret or the scope"
-            ) from None
-        raise ClusterUnavailable(f"requesting a token from {shown}: HTTP {error.code}") from None
+        kind = ConfigError if error.code < 500 else ClusterUnavailable
+        to_do = _TO_DO.get(error.code, "")
+        raise kind(f"requesting a token from {shown}: HTTP {error.code}{to_do}") from None
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         reason = getattr(error, "reason", None) or type(error).__name__
         raise ClusterUnavailable(f"requesting a token from {shown}: {reason}") from None

@@ -35,6 +35,7 @@ def test_a_token_is_read():
 
 
 REJECTED = "HTTP 401: correct the client id, the secret or the scope"
+NOT_THERE = "HTTP 404: correct sasl.oauthbearer.token.endpoint.url"
 
 
 @pytest.mark.parametrize(
@@ -44,9 +45,12 @@ REJECTED = "HTTP 401: correct the client id, the secret or the scope"
         (b"200 OK", b"\xff\xff\xff", ClusterUnavailable, "invalid start byte"),
         (b"200 OK", b"[" * 100_000, ClusterUnavailable, "RecursionError"),
         (b"401 No", b"", ConfigError, REJECTED),
+        (b"400 No", b"", ConfigError, REJECTED.replace("401", "400")),
+        (b"404 No", b"", ConfigError, NOT_THERE),
+        (b"407 No", b"", ConfigError, "HTTP 407"),
         (b"503 No", b"", ClusterUnavailable, "HTTP 503"),
     ],
-    ids=["2 MB", "no text", "nested", "401", "503"],
+    ids=["2 MB", "no text", "nested", "401", "400", "404", "407", "503"],
 )
 def test_what_is_no_token_is_one_error_without_a_secret(status, body, kind, reason):
     with pytest.raises(kind) as raised:
