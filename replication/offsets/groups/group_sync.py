@@ -90,7 +90,8 @@ class GroupSync:
     def sync(self, *, strict: bool = False, whole: bool = True) -> str:
         """Do one round; return a summary line. Raises ReplicationError.
 
-        ``strict``: ClusterRejected for groups that the target rejected; else the line names them.
+        ``strict``: ClusterRejected for groups that the target rejected or may not be asked for, and
+        for partitions whose brokers refuse a translation; else the line names them.
         ``whole``: likewise for groups that brokers of the source refuse to read. All others are set
         then, but a failover may not take the round for one that read all groups.
 
@@ -107,7 +108,8 @@ class GroupSync:
         line = summary(found, refused, len(positions))
         if found.unread:
             raise ClusterUnavailable(f"{line}; some groups were not read: {found.unread}")
-        if (refused and strict) or (found.unreadable and whole):
+        denied = self.target.unreadable or any(each.refused for each in found.translated)
+        if (strict and (refused or denied)) or (whole and found.unreadable):
             raise ClusterRejected(line)
         return line
 

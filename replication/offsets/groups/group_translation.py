@@ -83,7 +83,7 @@ class GroupTranslation:
         silent = {where for where, why in errors.items() if why.retriable}
         refused = {where: why for where, why in errors.items() if not why.retriable}
         return [
-            TranslatedPosition(each.group, each.where, each.position, copies[each.where], answer)
+            TranslatedPosition(*each, copies[each.where], answer, each.where in refused)
             for each in held
             if each.where in copies and each.where not in silent
             for answer in (

@@ -75,6 +75,7 @@ class TranslatedPosition(NamedTuple):
     position: Committed
     target: TopicPartition
     answer: Answer
+    refused: bool = False  # brokers refuse what a translation in this partition needs
 
     @property
     def problem(self) -> str:

@@ -221,7 +221,7 @@ def test_an_offset_beyond_the_end_of_the_source_is_not_moved_and_is_named_once(c
     reported = []
     source, target = Groups(g=at(999), h=at(10)), Groups(g=at(7, where=COPY))
     sync = a_sync(Offsets(copied), source, target, warn=reported.append)
-    assert sync.sync() == f"2 groups, 1 updated; 1 not moved, g because {BEYOND}"
+    assert sync.sync(strict=True) == f"2 groups, 1 updated; 1 not moved, g because {BEYOND}"
     assert sync.offsets.looks == 1, "no anchor that may come changes this"
     assert sync.sync() == f"2 groups, 0 updated; 1 not moved, g because {BEYOND}"
     assert sync.target.held == {"g": at(7, where=COPY), "h": at(1010, where=COPY)}
@@ -596,6 +596,8 @@ def test_a_group_that_may_not_be_read_is_named_and_holds_up_no_other(side):
     assert sync.sync(whole=False) == line
     assert sync.target.held == {"g": at(3, where=COPY), "h": at(1020, where=COPY)}
     assert LeaveGroup("g", why) in sync.plan().actions
+    with pytest.raises(ClusterRejected, match="1 unchanged, g because its offsets on "):
+        sync.sync(strict=True)
 
 
 def test_a_round_that_could_not_read_a_group_is_not_a_good_one_after_it_has_set_the_others():
@@ -653,20 +655,36 @@ def test_a_share_group_of_another_source_has_no_place_to_wait_for():
     assert sync.target.held == {"g": at(1010, where=COPY)}
 
 
-def test_an_offset_that_may_not_be_translated_is_named_and_holds_up_no_other():
-    """No later round changes that: the round does not fail."""
+def denied_orders() -> Offsets:
+    """Return offsets of which those in ``ORDERS`` may not be translated."""
     offsets = Offsets(50)
     offsets.known.learn([Anchor("A->B", *LATER, COPY.topic, 50, 1050)])
-    ask = offsets.translate
+    ask, look = offsets.translate, offsets.look
 
     def translate(wanted, **how):
-        offsets.errors[ORDERS] = ClusterRejected("not authorized to describe topic orders")
+        if ORDERS in wanted:
+            offsets.errors[ORDERS] = ClusterRejected("not authorized to describe topic orders")
         return ask({w: its for w, its in wanted.items() if w != ORDERS}, **how)
 
     offsets.translate = translate
-    sync = a_sync(offsets, Groups(g=at(10), h={LATER: Committed(10)}))
+    offsets.look = lambda: offsets.errors.clear() or look()
+    return offsets
+
+
+def test_an_offset_that_may_not_be_translated_is_named_and_holds_up_no_other():
+    """No later round changes that: the round does not fail."""
+    sync = a_sync(denied_orders(), Groups(g=at(10), h={LATER: Committed(10)}))
     why = "orders-0 offset 10 was not translated: not authorized to describe topic orders"
-    assert sync.sync(strict=True) == f"2 groups, 1 updated; 1 not moved, g because {why}"
+    assert sync.sync() == f"2 groups, 1 updated; 1 not moved, g because {why}"
     assert sync.target.held == {"h": {LATER_COPY: Committed(1010)}}
+    with pytest.raises(ClusterRejected, match=f"2 groups, 0 updated; 1 not moved, g because {why}"):
+        sync.sync(strict=True)
     found = sync.plan()
     assert (found.unread, found.problems) == ("", (LeaveOffset("g", COPY, why),))
+
+
+def test_nor_is_it_forgotten_while_others_wait_for_their_copies():
+    groups = Groups(g=at(10), h={LATER: Committed(60)})
+    sync = a_sync(denied_orders(), groups, flow=impatient(FLOW))
+    with pytest.raises(ClusterRejected, match=r"1 not moved, g because .*; 1 offsets not copied"):
+        sync.sync(strict=True)
