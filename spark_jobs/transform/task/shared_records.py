@@ -1,17 +1,22 @@
 """Records in memory that the two processes of a task share: they do not pass through the JVM.
 
-The reading process writes them into a file without a name (``memfd_create``), the writing one opens
-that by the other one's number and descriptor. When both have ended, however, the memory is free.
+The reading process writes them into a file of memory (``memfd_create``), the writing one finds it
+by the other one's pid and the number in its name. When both have ended, however, it is free.
+
+Spark gives a process that has read its records to another task, also while the one that writes is
+still starting. So no descriptor tells whose memory it is: its number soon is another file's.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from replication.errors import ClusterUnavailable
+from replication.errors import ClusterUnavailable, EnvironmentProblem
 from spark_jobs.transform.columns.encoded_records import EncodedRecords
 
 if TYPE_CHECKING:
@@ -23,7 +28,9 @@ _HEAD = (
     4  # numbers before a chunk: of its range, of its records, its bytes, and whether it has kinds
 )
 _PROBLEM = -1  # instead of a range
-_FD_BITS = 20
+_NUMBER_BITS = 20
+_KEPT = 16  # memories of a process; those that were given back are empty
+_numbers = itertools.count()
 _here: list[SharedRecords] = []
 
 
@@ -45,13 +52,14 @@ class SharedRecords:
     """What the reading process of a task writes."""
 
     def __init__(self) -> None:
-        self._file = os.fdopen(os.memfd_create("isthmus-records"), "wb")
-        self.count = 0
+        self._number = next(_numbers) % (1 << _NUMBER_BITS)
+        self._file = os.fdopen(os.memfd_create(_name(self._number)), "wb")
+        self.count = 0  # of records; a problem counts too, so that none is overlooked
 
     @property
     def place(self) -> int:
         """A number by which the other process finds the memory."""
-        return os.getpid() << _FD_BITS | self._file.fileno()
+        return os.getpid() << _NUMBER_BITS | self._number
 
     def add(self, number: int, records: EncodedRecords, kinds: Kinds | None = None) -> int:
         """Add records of a range; return the number of the first one in the task."""
@@ -68,7 +76,7 @@ class SharedRecords:
 
     def fail(self, problem: str) -> None:
         """Say why no further records come; the other process raises that."""
-        text = problem.encode()
+        text, self.count = problem.encode(), self.count + 1
         self._file.write(np.array([_PROBLEM, 0, len(text), 0], np.int64).data)
         self._file.write(text)
         self._file.flush()
@@ -78,20 +86,26 @@ class SharedRecords:
 
 
 def shared_records() -> SharedRecords:
-    """Return memory for a task; that of the process' task before is given back."""
-    while _here:
-        _here.pop().close()
+    """Return memory for a task. That of former ones is kept: their writers may not have begun."""
+    while len(_here) >= _KEPT:
+        _here.pop(0).close()
     _here.append(SharedRecords())
-    return _here[0]
+    return _here[-1]
+
+
+def _name(number: int) -> str:
+    return f"isthmus-records-{number}"
 
 
 class SharedRecordReader:
-    """What the writing process of a task reads, one chunk after the other."""
+    """What the writing process of a task reads, one chunk after the other.
+
+    Raises EnvironmentProblem if the memory is gone. ``count``: of the records in the chunks so far.
+    """
 
     def __init__(self, place: int) -> None:
-        path = f"/proc/{place >> _FD_BITS}/fd/{place & (1 << _FD_BITS) - 1}"
-        self._file = os.open(path, os.O_RDWR)
-        self._at = self._count = 0
+        self._file = _opened(place >> _NUMBER_BITS, _name(place & (1 << _NUMBER_BITS) - 1))
+        self._at = self.count = 0
 
     def chunk(self) -> Chunk | None:
         """Return the next chunk; None: there is none yet. Raises ClusterUnavailable."""
@@ -108,11 +122,35 @@ class SharedRecordReader:
         bounds = np.frombuffer(content[16 * count : plain], np.int32).reshape(4, count)
         likes = np.frombuffer(content[plain:fixed], np.int32) if has_kinds else None
         records = EncodedRecords(content[fixed:], numbers[:count], numbers[count:], bounds)
-        found = Chunk(number, self._count, records, likes)
-        self._at, self._count = at + fixed + size, self._count + count
+        found = Chunk(number, self.count, records, likes)
+        self._at, self.count = at + fixed + size, self.count + count
         return found
 
     def close(self) -> None:
         """Give the memory back, which the other process holds open."""
         os.ftruncate(self._file, 0)
         os.close(self._file)
+
+
+def _opened(pid: int, name: str) -> int:
+    """Open the memory of this name of another process. Raises EnvironmentProblem: it is gone."""
+    content = Path(f"/memfd:{name} (deleted)")
+    try:
+        for each in Path(f"/proc/{pid}/fd").iterdir():
+            if _content(each) != content:
+                continue
+            file = os.open(each, os.O_RDWR)
+            if _content(Path(f"/proc/self/fd/{file}")) == content:
+                return file
+            os.close(file)  # that descriptor became another file's
+    except OSError:  # its process has ended, or gave the memory back at this moment
+        pass
+    raise EnvironmentProblem("the records of a task are gone from memory: the batch is tried again")
+
+
+def _content(link: Path) -> Path | None:
+    """Return what a descriptor leads to; None: it has been closed."""
+    try:
+        return link.readlink()
+    except FileNotFoundError:
+        return None

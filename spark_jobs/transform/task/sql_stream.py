@@ -23,7 +23,10 @@ _PLACE = (1 << REASON_BIT) - 1
 
 
 class SqlStream:
-    """The results of a task; ``is_whole`` when all came, and not only a part before a failure."""
+    """The results of a task; ``is_whole`` when all came, and not only a part before a failure.
+
+    All came when the end did, and as many records as it says were in memory.
+    """
 
     def __init__(self) -> None:
         self.is_whole = False
@@ -44,7 +47,7 @@ class SqlStream:
             yield from self._begun(self._records, batch.slice(0, len(coded) - is_end))
             if is_end:
                 yield from self._rest(self._records, batch.slice(0, 0))
-                self.is_whole = True
+                self.is_whole = self._records.count == coded[-1] - END
 
     def close(self) -> None:
         """Give the memory of the records back."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import closing
 
 import numpy as np
@@ -9,8 +10,9 @@ import pyarrow as pa
 import pytest
 from support.records.decoded_records import records_of
 
-from replication.errors import ClusterUnavailable
+from replication.errors import ClusterUnavailable, EnvironmentProblem
 from spark_jobs.transform.columns.record_columns import END, FAILED, MEMORY, ROW
+from spark_jobs.transform.task import shared_records
 from spark_jobs.transform.task.shared_records import SharedRecords
 from spark_jobs.transform.task.sql_stream import SqlStream
 
@@ -77,3 +79,43 @@ def test_records_are_the_same_in_both_processes_and_the_memory_is_given_back(sha
     assert first.records.keys(every[1:]).to_pylist() == [b"k", b"k"]
     stream.close()
     assert taken(rows(MEMORY + shared.place, END)) == ([], True)
+
+
+def test_records_that_are_gone_from_memory_are_no_records_that_sql_left_out(shared):
+    """A batch of none would end: its position would pass them."""
+    with closing(SqlStream()) as stream:
+        next(stream.chunks([rows(MEMORY + shared.place, 0)]), None)
+    assert taken(rows(MEMORY + shared.place, END + shared.count)) == ([], False)
+
+
+def test_a_problem_that_is_gone_from_memory_is_not_overlooked():
+    with closing(SharedRecords()) as shared:
+        shared.fail("schema registry http://one: HTTP 503")
+        os.ftruncate(shared._file.fileno(), 0)
+        assert taken(rows(MEMORY + shared.place, END + shared.count)) == ([], False)
+
+
+def test_the_memory_of_the_next_task_of_a_process_is_not_taken_for_that_of_the_one_before(shared):
+    """Spark gives the reading process to another task before the writing one has begun."""
+    place, count = shared.place, shared.count
+    descriptor = shared._file.fileno()
+    shared.close()
+    with closing(SharedRecords()) as other:
+        assert other._file.fileno() == descriptor
+        other.fail("of another task")
+        with pytest.raises(EnvironmentProblem, match="gone from memory"):
+            taken(rows(MEMORY + place, 0, END + count))
+        with pytest.raises(ClusterUnavailable, match="of another task"):
+            taken(rows(MEMORY + other.place, END + other.count))
+
+
+def test_a_process_keeps_the_memories_of_its_last_tasks(monkeypatch):
+    monkeypatch.setattr(shared_records, "_here", [])
+    first, *_, last = [shared_records.shared_records() for _ in range(shared_records._KEPT)]
+    for each in (first, last):
+        assert taken(rows(MEMORY + each.place, END)) == ([], True)
+    shared_records.shared_records()
+    with pytest.raises(EnvironmentProblem, match="gone from memory"):
+        taken(rows(MEMORY + first.place, END))
+    for each in shared_records._here:
+        each.close()
