@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from replication.adapters.topics.state_store import StateStore
 from replication.client.acl_values import Acl, Resource
 from replication.config.load import load_config
 from replication.errors import ClusterRejected
-from replication.model import PartitionPlan, TopicPartition
+from replication.model import PartitionPlan, PartitionState, TopicPartition
 from replication.naming.selection import gap
 from replication.planning.execute import execute
 from replication.planning.explain import explain_action
@@ -99,13 +100,13 @@ class Mirror:
             delivery="append",
         )
         reported: list[str] = []
-        for number in (1, 2):
+        generations = itertools.count(1)
+        for _ in range(2):
             try:
-                report = copier_flows.copy(replace(spec, generation=number))
+                report, anchors = begun(flow, spec, generations)
             except ClusterRejected as error:
                 return [str(error)]
             reported += [] if report.outcome == "clean" else [report.outcome]
-            anchors = flow.anchors().values()
             reported += [
                 f"{each.state}: {each.reason}" for each in anchors if each.state != "RUNNING"
             ]
@@ -126,6 +127,18 @@ class Mirror:
         admin.grow_topic(self.topic, 2)
         admin.alter_configs(self.topic, {"segment.ms": "60000"})
         return self.plan_and_apply()
+
+
+def begun(flow, spec, generations):
+    """Copy for an epoch, or for more where one was over before partitions were more than claimed.
+
+    Return the last report and the anchors.
+    """
+    while True:
+        report = copier_flows.copy(replace(spec, generation=next(generations)))
+        anchors = [*flow.anchors().values()]
+        if not any(e.state == PartitionState.WAITING and not e.reason for e in anchors):
+            return report, anchors
 
 
 @pytest.fixture
