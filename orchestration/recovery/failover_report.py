@@ -99,11 +99,12 @@ def _as_of(point: RecoveryPoint) -> str:
         return " now"
     if not point.seen_ms:
         return "; the ends of the source were never read, so other missing records are not counted"
-    last = f"at {format_moment(point.seen_ms)} UTC"
-    if point.unknown_since_ms // 1000 < point.seen_ms // 1000:
-        last = f"between {format_moment(point.unknown_since_ms)} and {last[3:]}"
+    first, last = format_moment(point.unknown_since_ms), format_moment(point.seen_ms)
+    read = f"between {first} and {last}"
+    if point.unknown_since_ms // 1000 >= point.seen_ms // 1000:
+        read = f"at {last}"
     return (
-        f"; the ends of the source were last read {last}: records produced after that may be "
+        f"; the ends of the source were last read {read} UTC: records produced after that may be "
         "missing too, and are not counted"
     )
 
