@@ -9,8 +9,8 @@ from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from support.brokers.mirrormaker import (
     ask_mirror_client,
+    kill_mirrormaker,
     start_checkpoint_connector,
-    stop_mirrormaker,
 )
 from support.flows.spark_driver import Application, wait_for
 from support.records import kafka_records
@@ -98,7 +98,7 @@ def test_it_06_a_real_checkpoint_connector_works_from_our_offset_syncs(app, tmp_
         # Its pairs say nothing of offset 150, long before the first of them; ours do.
         wait_for(lambda: checkpoints(app, "theirs-group").get(0) == (550, 550))
     finally:
-        stop_mirrormaker(connector)
+        kill_mirrormaker(connector)
 
 
 def forget(servers: str, topic: str) -> None:
