@@ -19,7 +19,7 @@ def channel_findings(loaded: Loaded) -> Iterator[ConfigFinding]:
     The core does not know Apprise, and flows copy with such a file all the same.
     """
     lines = {each.key: each.line for each in loaded.entries}
-    fix = "correct it; then `isthmus alert test` tries each channel"
+    fix = "correct it; then `isthmus alert test FILE` tries each channel"
     for each in channels(loaded.config.alerts):
         if each.flaw:
             key, _, which = each.place.partition(": ")

@@ -110,7 +110,8 @@ class Diagnosis:
                 use.where,
                 "connection",
                 str(error),
-                "correct its login settings, or start its brokers; then run `isthmus doctor` again",
+                "correct its login settings, or start its brokers; "
+                "then run `isthmus doctor FILE` again",
             )
             return
         config = to_kafka_python(login.properties)
@@ -186,7 +187,9 @@ def _copied(
         topics = copied_topics(plan, source, target)
     except ReplicationError as error:
         what = f"topics and copies could not be compared: {error}"
-        to_do = f"run `isthmus doctor` again when {source.flow.source} and {plan.target} answer"
+        to_do = (
+            f"run `isthmus doctor FILE` again when {source.flow.source} and {plan.target} answer"
+        )
         yield DiagnosisFinding(FindingLevel.WARNING, f"flow {flow}", "topics", what, to_do)
     else:
         yield from judge_topics(flow, topics, now_ms())

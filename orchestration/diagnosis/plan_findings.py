@@ -26,7 +26,7 @@ def judge_plan(plan: TargetPlan) -> Iterator[DiagnosisFinding]:
             "plan",
             problem,
             "correct what is found about this cluster "
-            "and the sources of its flows, then run `isthmus doctor` again",
+            "and the sources of its flows, then run `isthmus doctor FILE` again",
         )
     for warning in plan.warnings:
         yield DiagnosisFinding(

@@ -80,7 +80,7 @@ class FailbackReport:
             yield (
                 f"besides the tail, the source has {counted(self.only_here, 'offset')} of these "
                 "topics that the target does not have (deleted there by retention, from before the "
-                "copy began, or listed by isthmus losses): they are exported too"
+                "copy began, or listed by isthmus losses FILE): they are exported too"
             )
         if self.moved is not None:
             yield from self.moved.lines()

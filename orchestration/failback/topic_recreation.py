@@ -117,7 +117,7 @@ class TopicRecreation:
             write_intent(self.work.back, Desired.RUN, self.work.clusters)
             raise ClusterRejected(
                 f"{did}, but its unit for {unclean[0]} did not end cleanly. {self.work.back.name} "
-                "was resumed: run this again when isthmus status shows it RUNNING"
+                "was resumed: run this again when isthmus status FILE shows it RUNNING"
             )
 
     def _require_stopped(self, operation: Operation, topics: Collection[str]) -> None:

@@ -155,7 +155,8 @@ def desired_by(text: str, flow: str, where: str) -> dict[str, dict[TopicPartitio
             desired.setdefault(str(line["group"]), {})[partition] = position
         except (KeyError, TypeError, ValueError) as error:
             raise ConfigError(
-                f"{where}: row {number} is not in the format of `isthmus offsets export`: {error}"
+                f"{where}: row {number} is not in the format of `isthmus offsets export FILE`: "
+                f"{error}"
             ) from error
     if flows:
         require_name("flow", flow, sorted(flows), where)
@@ -172,7 +173,7 @@ def _natural(line: Mapping[str, Any], name: str) -> int:
 
 def _lines(text: str, where: str) -> list[dict[str, Any]]:
     if not text.strip():
-        raise ConfigError(f"{where} is empty: write it with `isthmus offsets export`")
+        raise ConfigError(f"{where} is empty: write it with `isthmus offsets export FILE`")
     if not text.lstrip().startswith("["):
         return list(csv.DictReader(io.StringIO(text)))
     try:

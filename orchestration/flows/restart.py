@@ -74,7 +74,7 @@ class FlowRestart:
 
     def wait(self) -> None:
         """Return when the flow runs."""
-        self._until(_runs, "it does not start (`isthmus run` or Dagster must be running)")
+        self._until(_runs, "it does not start (`isthmus run FILE` or Dagster must be running)")
 
     def _look(self) -> FlowLook:
         look = look_here(self.flow, self.app, self.clusters, self.processes)

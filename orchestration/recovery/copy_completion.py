@@ -35,6 +35,7 @@ def wait_until_copied(
         examples = (f"{e.partition} up to {e.copied or 0} of {e.end}" for e in uncopied[:_SHOWN])
         raise ClusterRejected(
             f"{flow.name}: {len(uncopied)} of {parts} not copied in {limit_s:g} s: "
-            f"{'; '.join(examples)}; see its lag in isthmus status, or choose a longer --timeout"
+            f"{'; '.join(examples)}; see its lag in isthmus status FILE, or choose a longer "
+            "--timeout"
         )
     return f"all of {parts} is on {flow.target}"

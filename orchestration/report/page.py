@@ -129,14 +129,14 @@ def _halted(each: FlowSeries) -> Iterator[tuple[str, ...]]:
         more = f" and {len(numbers) - MOST_NUMBERS} more" if numbers[MOST_NUMBERS:] else ""
         yield f"{topic}-{named}{more}", state, reason
     if len(worst) > MOST_TOPICS:
-        yield f"and {len(worst) - MOST_TOPICS} more: isthmus status", "", ""
+        yield f"and {len(worst) - MOST_TOPICS} more: isthmus status FILE", "", ""
 
 
 def _losses(each: FlowSeries) -> Iterator[tuple[str, ...]]:
     for loss in each.losses[:MOST_LOSSES]:
         yield (describe_loss(loss),)
     if len(each.losses) > MOST_LOSSES:
-        yield (f"and {len(each.losses) - MOST_LOSSES} more: isthmus losses",)
+        yield (f"and {len(each.losses) - MOST_LOSSES} more: isthmus losses FILE",)
 
 
 def _groups(each: FlowSeries) -> Iterator[tuple[str, ...]]:

@@ -29,7 +29,7 @@ def problems(look: FlowLook) -> Iterator[str]:
             f"resume FILE --flow '{name}', and wait until it has caught up"
         )
     elif not has_driver(seen) and not look.flow.is_batch:  # one that is, is run when it is time
-        yield f"no driver runs {name}: start it (isthmus run), and wait until it has caught up"
+        yield f"no driver runs {name}: start it (isthmus run FILE), and wait until it has caught up"
     denied = {e.topic for e in seen.anchors if e.state == PartitionState.SOURCE_DENIED}
     for topic in sorted(denied)[:_SHOWN]:  # what it holds since is not copied
         yield (
@@ -42,8 +42,8 @@ def problems(look: FlowLook) -> Iterator[str]:
     for each in odd[:_SHOWN]:
         reason = f", {each.reason}" if each.reason else ""
         yield (
-            f"{each.topic}-{each.partition} is {each.state}{reason}: see isthmus status and "
-            "isthmus resolve"
+            f"{each.topic}-{each.partition} is {each.state}{reason}: see isthmus status FILE and "
+            "isthmus resolve FILE"
         )
     if len(odd) > _SHOWN:
         yield f"and {counted(len(odd) - _SHOWN, 'more partition')} not RUNNING"

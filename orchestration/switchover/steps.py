@@ -79,7 +79,8 @@ class SwitchoverSteps(FlowOperation):
         if unclean:
             raise ClusterRejected(
                 f"{did}, but {counted(len(unclean), 'partition')} did not end cleanly, such as "
-                f"{unclean[0]}: run this again when isthmus status shows {self.flow.name} RUNNING"
+                f"{unclean[0]}: run this again when isthmus status FILE shows {self.flow.name} "
+                "RUNNING"
             )
         return f"{did}; all of its units ended cleanly"
 

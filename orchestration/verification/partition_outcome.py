@@ -38,7 +38,7 @@ def outcome_of(plan: PartitionVerificationPlan, remarks: Sequence[str]) -> Parti
     work = plan.work
     halted = [f"copying has halted: {work.copied.halted}"] if work.copied.halted else []
     left = sum(each.end - each.start for each in plan.left_out)
-    more = [f"{left:,} offsets were left out by a decision: isthmus losses"] if left else []
+    more = [f"{left:,} offsets were left out by a decision: isthmus losses FILE"] if left else []
     return PartitionOutcome(
         str(work.source),
         str(work.target),

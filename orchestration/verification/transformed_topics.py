@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _SAME = "same"
 _CANNOT = "cannot be transformed"
-_FAILED = "cannot be transformed: they are dead letters, or were left out (isthmus losses)"
+_FAILED = "cannot be transformed: they are dead letters, or were left out (isthmus losses FILE)"
 _NONE = OffsetPair(0, 0)
 _EVERYTHING = Selected()
 _EXAMPLES = 10

@@ -61,8 +61,9 @@ def starter_text(answers: StarterAnswers) -> str:
 
 
 def _head(answers: StarterAnswers) -> Iterator[str]:
-    yield "# Written by `isthmus init`. Check it with `isthmus check`, the clusters with"
-    yield "# `isthmus doctor`, and start it with `isthmus run`. All settings: docs/configuration.md"
+    yield "# Written by `isthmus init`. Check it with `isthmus check FILE`, the clusters"
+    yield "# with `isthmus doctor FILE`, and start it with `isthmus run FILE`."
+    yield "# All settings: docs/configuration.md"
     yield ""
     yield "# Names of the clusters; each setting that begins with one is about that cluster."
     yield f"clusters = {', '.join(each.alias for each in answers.clusters)}"

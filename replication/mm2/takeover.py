@@ -193,7 +193,7 @@ def handed_back(anchor: Anchor, following: int, now_ms: int) -> Anchor:
     The flow may not continue from here by itself: it would copy again what MirrorMaker 2 copies
     from now on. So its position is deliberately lost until the next takeover.
     """
-    reason = f"{HANDED_BACK} at {following}: take it over with isthmus takeover --from-mm2"
+    reason = f"{HANDED_BACK} at {following}: take it over with isthmus takeover --from-mm2 FILE"
     return replace(
         anchor,
         source=None,

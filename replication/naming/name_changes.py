@@ -155,8 +155,8 @@ def describe(topic: str, change: NameChange) -> str:
         case _:
             return (
                 f"{topic} was copied as {old}, and the file now names it {new}: it is not copied "
-                f"until `isthmus resolve` chooses {CONTINUE} (copy new records as {new}), {RESEED} "
-                f"(copy all again as {new}) or {KEEP} (copy on as {old})"
+                f"until `isthmus resolve FILE` chooses {CONTINUE} (copy new records as {new}), "
+                f"{RESEED} (copy all again as {new}) or {KEEP} (copy on as {old})"
             )
 
 

@@ -57,10 +57,10 @@ def drill_steps(names: DrillNames, options: DrillOptions) -> tuple[StepPlan, ...
             f"write {options.rate} records a second to {here}, commit offsets of {names.group}, "
             "and kill -9 the drivers meanwhile",
         ),
-        StepPlan("fail over", f"isthmus failover of {names.flow}"),
+        StepPlan("fail over", f"failover of {names.flow}"),
         StepPlan("work on target", f"write to {there}, as clients do meanwhile"),
         StepPlan("return of source", f"start drivers in both directions: {here} is back"),
-        StepPlan("fail back", f"isthmus failback of {names.flow}, which merges the tail"),
+        StepPlan("fail back", f"failback of {names.flow}, which merges the tail"),
         StepPlan(COMPARE, f"compare every record on {here} and {there}"),
         StepPlan(CLEAN_UP, "delete the topics, the group and the state of the drill"),
     )
@@ -100,8 +100,8 @@ def drill_age(good: Drill | None, limit: timedelta, now_ms: int) -> tuple[bool, 
     """Say whether the last good drill is younger than ``limit``, and the reason."""
     allowed = format_duration(limit)
     if good is None:
-        return False, f"there was no good drill yet; drill.max.age is {allowed}: isthmus drill"
+        return False, f"there was no good drill yet; drill.max.age is {allowed}: isthmus drill FILE"
     when = f"the last good drill ended at {format_moment(good.ended_ms)} UTC"
     if now_ms - good.ended_ms > limit.total_seconds() * 1000:
-        return False, f"{when}, longer ago than drill.max.age = {allowed}: isthmus drill"
+        return False, f"{when}, longer ago than drill.max.age = {allowed}: isthmus drill FILE"
     return True, f"{when} (RTO {good.rto_s or 0:.1f} s, RPO {good.rpo_records or 0} records)"

@@ -106,7 +106,7 @@ def failback_steps(flow: str, back: str, options: FailbackOptions) -> tuple[Step
         f"let {flow} copy the tail to {target}, after what clients wrote there"
         if merge
         else f"leave the tail on {source}: record it as a loss, and let {flow} continue after it",
-        stay if merge else f"isthmus losses lists it; its records stay on {source}",
+        stay if merge else f"isthmus losses FILE lists it; its records stay on {source}",
     )
     tail_steps = _recreation(source, target, back, options) if options.truncates else (tail,)
     export = StepPlan("export tail", f"write the tail to {options.export}", stay)
@@ -153,14 +153,14 @@ def _set_others(source: str) -> StepPlan:
     return StepPlan(
         "set other groups",
         f"set the offsets of the groups that read the deleted topics on {source} alone",
-        "isthmus offsets set; no group is moved back",
+        "isthmus offsets set FILE; no group is moved back",
     )
 
 
 def _switch_over(source: str, back: str) -> StepPlan:
     return StepPlan(
         "switch over",
-        f"isthmus switchover of {back}: clients move to {source}",
+        f"switchover of {back}: clients move to {source}",
         f"isthmus switchover FILE --flow '{back}' --undo",
     )
 
@@ -170,7 +170,7 @@ def _set_groups(source: str, back: str) -> StepPlan:
         "set groups",
         f"set the offsets of the consumer groups of {back} on {source}; groups with members there "
         f"are left, and {back} runs on",
-        "isthmus offsets set; no group is moved back",
+        "isthmus offsets set FILE; no group is moved back",
     )
 
 

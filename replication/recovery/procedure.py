@@ -56,7 +56,7 @@ def failover_steps(flow: str, target: str) -> tuple[StepPlan, ...]:
         StepPlan(
             "set groups",
             f"set the offsets of consumer groups on {target}; groups with members there are left",
-            "isthmus offsets set; no group is moved back",
+            "isthmus offsets set FILE; no group is moved back",
         ),
         StepPlan(
             "open target",

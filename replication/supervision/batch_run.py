@@ -68,10 +68,10 @@ def batch_age(last: BatchRun | None, limit: timedelta, now_ms: int) -> tuple[boo
     """Say whether the last run that copied all is younger than ``limit``, and the reason."""
     allowed = format_duration(limit)
     if last is None or not last.good_ms:
-        return False, f"no run has copied all yet; batch.max.age is {allowed}: isthmus batch"
+        return False, f"no run has copied all yet; batch.max.age is {allowed}: isthmus batch FILE"
     when = f"the last run that copied all ended at {format_moment(last.good_ms)} UTC"
     if now_ms - last.good_ms > limit.total_seconds() * 1000:
-        return False, f"{when}, longer ago than batch.max.age = {allowed}: isthmus batch"
+        return False, f"{when}, longer ago than batch.max.age = {allowed}: isthmus batch FILE"
     return True, when
 
 

@@ -253,7 +253,7 @@ def _launch(
     """Launch, unless launches that led to no beat say to wait longer."""
     wait_ms = known.launched_ms + backoff_ms(known.failures) - now_ms
     if wait_ms > 0:
-        tries = f"{known.failures} launches failed (see `isthmus logs`)"
+        tries = f"{known.failures} launches failed (see `isthmus logs FILE`)"
         return Wait(app, f"{reason}; {tries}, next try in {-(-wait_ms // 1000)} s")
     return Launch(app, reason, run_key="", restart=restart)
 

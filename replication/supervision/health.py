@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _EPOCH_MS = 60_000  # two of the usual length
 BEAT_STALE_MS = 15_000  # a driver beats every second; this long without is no hiccup
 START_MS = 60_000  # a start that takes longer is slow
-_NO_DRIVER_YET = "no driver has reported yet (`isthmus run` starts one)"
+_NO_DRIVER_YET = "no driver has reported yet (`isthmus run FILE` starts one)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +177,7 @@ def _stopped(seen: FlowObservation) -> str:
     where = status.host if status else seen.host
     return (
         f"stopped {_ago(since_ms, seen.now_ms)} on {where} (`isthmus down`, Ctrl-C or a signal); "
-        "start it with `isthmus run`"
+        "start it with `isthmus run FILE`"
     )
 
 
@@ -190,13 +190,14 @@ def _dead(status: FlowStatus, seen: FlowObservation) -> str:
     last = f"last status {_ago(status.beat_ms, seen.now_ms)} ({where})"
     who = "the driver's process runs, but hangs" if seen.driver else "no driver"
     why = f"; last reason: {status.reason}" if status.reason else ""
-    return f"{who}: {last}{why}; see `isthmus logs`; `isthmus run` restarts it"
+    return f"{who}: {last}{why}; see `isthmus logs FILE`; `isthmus run FILE` restarts it"
 
 
 def _as_desired(seen: FlowObservation, state: FlowState) -> Health:
     status = seen.status
     if status is None or status.state == state or not is_alive(status, seen):
-        then = seen.recovery or "continue with `isthmus resume`"
+        flow = seen.flow.replace("->", ":")
+        then = seen.recovery or f"continue with `isthmus resume FILE --flow {flow}`"
         by = f"{state.lower()} by {seen.desired_by}; {then}"
         reason = by if seen.desired_by else "matches desired state"
         return Health(state, healthy=True, reason=reason)
@@ -228,7 +229,7 @@ def _waits_for(status: FlowStatus, anchors: Iterable[Anchor], now_ms: int) -> st
         return ""
     late = now_ms - status.started_ms >= START_MS
     # No number that grows: each change is shown to whoever watches.
-    long = f", more than {START_MS // 1000} s after the driver's start: see `isthmus logs`"
+    long = f", more than {START_MS // 1000} s after the driver's start: see `isthmus logs FILE`"
     after = long if late else ""
     if not status.partitions:
         return "" if status.reason else f"its topics are planned{after}"

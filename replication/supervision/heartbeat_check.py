@@ -47,7 +47,7 @@ def beating(
     age_s = due_s if last is None else max(0, now_ms - last.at_ms) / 1000
     if last is None or age_s > due_s:
         in_time = timedelta(seconds=due_s) <= limit
-        why = "" if in_time else ": see `isthmus logs`"
+        why = "" if in_time else ": see `isthmus logs FILE`"
         return in_time, f"no heartbeat was written in {due_s:.0f} s{why}"
     if not last.ok:
         return False, f"{age_s:.0f} s ago: {last.summary}"

@@ -76,7 +76,7 @@ def loss_summary(losses: Sequence[Loss], now_ms: int) -> tuple[bool, str]:
     if not recent:
         return True, f"no loss in the last hour; {len(losses)} losses recorded"
     more = f", and {len(recent) - 1} more" if len(recent) > 1 else ""
-    return False, f"{describe_loss(recent[-1])}{more}; `isthmus losses` lists all"
+    return False, f"{describe_loss(recent[-1])}{more}; `isthmus losses FILE` lists all"
 
 
 def describe_loss(loss: Loss) -> str:

@@ -19,7 +19,7 @@ def verified_age(last: Verification | None, limit: timedelta, now_ms: int) -> tu
     """
     allowed = format_duration(limit)
     if last is None:
-        return False, f"nothing was verified yet; verify.max.age is {allowed}: isthmus verify"
+        return False, f"nothing was verified yet; verify.max.age is {allowed}: isthmus verify FILE"
     last_verification = f"the last verification, of {format_moment(last.at_ms)} UTC,"
     if last.differences:
         return False, f"{last_verification} found {last.differences:,} differences: see its report"
@@ -30,5 +30,5 @@ def verified_age(last: Verification | None, limit: timedelta, now_ms: int) -> tu
         )
     when = f"the last good verification is of {format_moment(last.good_ms)} UTC"
     if now_ms - last.good_ms > limit.total_seconds() * 1000:
-        return False, f"{when}, longer ago than verify.max.age = {allowed}: isthmus verify"
+        return False, f"{when}, longer ago than verify.max.age = {allowed}: isthmus verify FILE"
     return True, f"{when}; {last_verification} ended with: {last.verdict}, {last.records:,} records"

@@ -9,6 +9,7 @@ import typer
 from rich.text import Text
 
 from orchestration.alerts.channel_findings import channel_findings
+from orchestration.cli.flows.flow_options import File  # noqa: TC001 - Typer reads the annotations
 from orchestration.cli.screen.console import console
 from orchestration.cli.screen.errors import end
 from orchestration.cli.screen.output import Format, Output, print_data
@@ -31,7 +32,7 @@ _STYLE = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO:
 
 
 def check(
-    file: Annotated[Path, typer.Argument(help="A MirrorMaker 2 properties file.")],
+    file: File,
     lenient: Annotated[  # noqa: FBT002 -- a flag of the command line
         bool,
         typer.Option("--lenient", help="Report unknown keys as warnings, as MirrorMaker 2 does."),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from itertools import groupby
-from pathlib import Path  # noqa: TC003 - Typer reads the annotations
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
 
+from orchestration.cli.flows.flow_options import File  # noqa: TC001 - Typer reads the annotations
 from orchestration.cli.screen.console import console
 from orchestration.cli.screen.errors import end
 from orchestration.cli.screen.output import Format, Output, print_data
@@ -30,7 +30,7 @@ _STYLE = {
 
 
 def doctor(
-    file: Annotated[Path, typer.Argument(help="Properties file with the clusters and flows.")],
+    file: File,
     *,
     problems: Annotated[
         bool, typer.Option("--problems", help="Show warnings and errors alone.")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from orchestration.cli.screen.console import console
+from orchestration.cli.screen.given_file import keep_file
 from replication.config.file.findings import errors
 from replication.config.load import examine
 from replication.config.starter_file import StarterAnswers, StarterCluster, starter_text
@@ -115,11 +116,12 @@ def init(  # noqa: PLR0913 - an option a parameter
     except OSError as error:
         raise EnvironmentProblem(f"writing {file}: {error.strerror}") from error
     screen = console()
+    keep_file(file)
     screen.print(f"{file} is written. Next:")
     for each in answers.password_variables:
         screen.print(f"  export {each}=…")
-    screen.print(f"  isthmus doctor {file}")
-    screen.print(f"  isthmus run {file}")
+    screen.print("  isthmus doctor FILE")
+    screen.print("  isthmus run FILE")
 
 
 def _answer(option: str, question: str, default: str | None) -> str:

@@ -12,6 +12,7 @@ from orchestration.cli.flows.flow_options import File, Named, named_again
 from orchestration.cli.positions.group_differences import pending_groups
 from orchestration.cli.screen.console import console
 from orchestration.cli.screen.errors import end, print_error
+from orchestration.cli.screen.given_file import print_line
 from orchestration.cli.screen.output import Format, Output, print_data
 from orchestration.cli.screen.progress_bar import ProgressBar
 from orchestration.cli.screen.text_table import Column, TextTable
@@ -71,12 +72,12 @@ def plan(
         for each, _ in found:
             _show(each, flow)
         for name, lines in pending.items():
-            typer.echo(
+            print_line(
                 "\n".join(f"{name}: {line}" for line in lines or ["no group offset would change"])
             )
         for line in older:
-            typer.echo(line)
-    end(code, _verdict(found, file, flow), is_output=output.is_text)
+            print_line(line)
+    end(code, _verdict(found, flow), is_output=output.is_text)
 
 
 def apply(
@@ -100,7 +101,7 @@ def apply(
                     done.append((each.target, outcome))
                     bar.advance()
                     if output.is_text:
-                        typer.echo(f"{each.target}: {_outcome_line(outcome)}")
+                        print_line(f"{each.target}: {_outcome_line(outcome)}")
         except ClusterUnavailable as error:
             print_error(error)
             silent.append(f"{each.target}: {error}")
@@ -110,7 +111,7 @@ def apply(
         print_data({"failed": failed, "outcomes": outcomes, "older_settings": older}, output)
     else:
         for line in older:
-            typer.echo(line)
+            print_line(line)
     end(_FAILED if failed else 0, _summary(done, silent), is_output=output.is_text)
 
 
@@ -215,9 +216,7 @@ def _mark(action: Action) -> str:
     return "!" if is_change(action) else "-"
 
 
-def _verdict(
-    found: Sequence[tuple[TargetPlan, Planner]], file: Path, names: Sequence[str] | None
-) -> str:
+def _verdict(found: Sequence[tuple[TargetPlan, Planner]], names: Sequence[str] | None) -> str:
     count = _changes(found)
     if silent := [each.target for each, _ in found if each.problems]:
         seen = f"{counted(count, 'change')} found so far; " if count else ""
@@ -225,7 +224,7 @@ def _verdict(
         return f"{seen}the plan for {', '.join(silent)} is incomplete: {reasons}"
     if not count:
         return "nothing to change: every target matches the file"
-    return f"{counted(count, 'change')}; make them with: isthmus apply {file}{named_again(names)}"
+    return f"{counted(count, 'change')}; make them with: isthmus apply FILE{named_again(names)}"
 
 
 def _summary(done: Sequence[tuple[str, ActionOutcome]], silent: Sequence[str]) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path  # noqa: TC003 - Typer reads the annotations
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from orchestration.alerts.channel_findings import channel_findings
+from orchestration.cli.flows.flow_options import File  # noqa: TC001 - Typer reads the annotations
 from orchestration.cli.screen.console import console
 from orchestration.cli.screen.errors import end
 from replication.adapters.local.files import replace_content
@@ -21,11 +21,14 @@ from replication.config.keys.connection_keys import is_secret
 from replication.config.load import Loaded, examine, problem_list
 from replication.errors import ConfigError, EnvironmentProblem
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 _STDIN = "-"
 
 
 def set_key(
-    file: Annotated[Path, typer.Argument(help="Properties file with the clusters and flows.")],
+    file: File,
     key: Annotated[str, typer.Argument(help="Key, such as lag.sla.seconds or 'A->B.topics'.")],
     value: Annotated[
         str | None,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-import typer
-
+from orchestration.cli.screen.given_file import print_line
 from orchestration.flows.intents import signature
 from orchestration.flows.reachability import answering_flows
 from replication.client.cluster_ids import FlowClusters, require_clusters
@@ -37,7 +36,7 @@ def accept_clusters(config: Config, names: list[str] | None, clusters: ClusterCl
         ids = ClusterIds(flow.name, source, target, signature(), now_ms())
         store.ensure_topics(flow.source)
         store.write(status_topic(flow.source), ids)
-        typer.echo(
+        print_line(
             f"{flow.name}: accepted source {flow.source} with id {source}, target {flow.target} "
             f"with id {target}"
         )

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import socket
-from pathlib import Path  # noqa: TC003 - Typer reads the annotations
-from typing import Annotated
 
 import typer
 
 from orchestration.alerts.alert import TEST, Alert, lines
 from orchestration.alerts.channels import AlertChannel, channels
 from orchestration.alerts.runbooks import runbook
+from orchestration.cli.flows.flow_options import File  # noqa: TC001 - Typer reads the annotations
 from orchestration.cli.screen.errors import end
 from orchestration.flows.kafka_clients import read_config
 from replication.clock import now_ms
@@ -31,7 +30,7 @@ def alert() -> None:
 
 @app.command()
 def test(
-    file: Annotated[Path, typer.Argument(help="Properties file with the clusters and flows.")],
+    file: File,
 ) -> None:
     """Post a test alert to each channel of FILE, and say of each whether it arrived.
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
+import shlex
 from dataclasses import dataclass, field
 from enum import StrEnum
-from pathlib import Path  # noqa: TC003 - Typer reads the annotation at run time
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -18,7 +18,7 @@ from rich.progress import (
 )
 
 from orchestration.cli.flows.compare_report import as_json, lines, sentence, table
-from orchestration.cli.flows.flow_options import Named  # noqa: TC001 - Typer reads the annotations
+from orchestration.cli.flows.flow_options import File, Named  # noqa: TC001 - Typer reads the annotations
 from orchestration.cli.screen.console import console
 from orchestration.cli.screen.errors import end
 from orchestration.cli.screen.output import Format, Output, print_data
@@ -39,6 +39,7 @@ from replication.errors import ConfigError, ReplicationError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from replication.settings.config import Config
     from replication.settings.flow_settings import Flow
@@ -53,7 +54,7 @@ class Isolation(StrEnum):
 
 
 def compare(  # noqa: PLR0913 - the options of the command
-    file: Annotated[Path, typer.Argument(help="Properties file with the clusters and flows.")],
+    file: File,
     *,
     flow: Named = None,
     topics: Annotated[
@@ -186,7 +187,7 @@ def _nothing_of(flow: Flow, file: Path, chosen: CompareOptions) -> NotFound:
     limit = "" if chosen.topics.pattern == _ALL else f" and --topics {chosen.topics.pattern}"
     why = (
         f"{flow.source} has no topic that matches the flow's patterns{limit}; list the selected "
-        f"topics with: isthmus plan {file}"
+        f"topics with: isthmus plan {shlex.quote(str(file))}"
     )
     return NotFound(flow.name, why, flow.name in chosen.flows)
 

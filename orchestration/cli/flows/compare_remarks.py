@@ -176,7 +176,7 @@ _RULES: tuple[_Rule, ...] = (
         lambda row: row.skipped > 0,
         lambda rows: (
             f"a decision left out {sum(each.skipped for each in rows):,} records: "
-            "`isthmus losses` lists them"
+            "`isthmus losses FILE` lists them"
         ),
     ),
 )

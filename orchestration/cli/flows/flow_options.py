@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from orchestration.cli.screen.given_file import keep_file
 from replication.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -35,7 +36,10 @@ def _flow_names(written: list[str] | None) -> list[str] | None:
     return None if written is None else [flow_name(each) for each in written]
 
 
-File = Annotated[Path, typer.Argument(help="Properties file with the clusters and flows.")]
+File = Annotated[
+    Path,
+    typer.Argument(help="Properties file with the clusters and flows.", callback=keep_file),
+]
 Named = Annotated[
     list[str] | None,
     typer.Option(

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import typer
-
 from orchestration.cli.flows.flow_options import All, Chosen, File, chosen_flows
 from orchestration.cli.screen.errors import print_error
+from orchestration.cli.screen.given_file import print_line
 from orchestration.flows.intents import write_intent
 from orchestration.flows.kafka_clients import KafkaClusters
 from orchestration.flows.reachability import reachable_flows, require_none_left
@@ -62,5 +61,5 @@ def _write(
         except ReplicationError as error:
             left[flow.name] = str(error)
         else:
-            typer.echo(f"{flow.name} {outcome}")
+            print_line(f"{flow.name} {outcome}")
     require_none_left(left)

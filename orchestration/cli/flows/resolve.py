@@ -11,6 +11,7 @@ from orchestration.cli.flows.accepted_clusters import ACCEPT, accept_clusters
 from orchestration.cli.flows.flow_options import All, Changed, File, Named, flows_for
 from orchestration.cli.screen.console import console
 from orchestration.cli.screen.errors import end
+from orchestration.cli.screen.given_file import print_line
 from orchestration.cli.screen.output import Format, Output, print_data
 from orchestration.cli.screen.text_table import Column, TextTable
 from orchestration.flows.intents import signature
@@ -98,7 +99,7 @@ def resolve(  # noqa: PLR0913 - the options of the command
         if choice is not None and topic is not None and not fitting(halted, choice):
             halted = _name_questions(changes, topic, again=True) or halted
     if not halted:
-        typer.echo("no partition is halted")
+        print_line("no partition is halted")
     elif choice is not None:
         halted = _answer([each for each, _ in looks], halted, choice, clusters)
     if halted:
@@ -123,9 +124,9 @@ def losses(
         print_data([asdict(each) for each in found], output)
         return
     for each in found:
-        typer.echo(f"{each.flow} {describe_loss(each)}")
+        print_line(f"{each.flow} {describe_loss(each)}")
     if not found:
-        typer.echo("no offset was skipped")
+        print_line("no offset was skipped")
 
 
 def _looks(
@@ -145,7 +146,7 @@ def _with_right_clusters(
     found = list(looks)
     wrong = [each for each in found if each[1].seen.wrong_cluster]
     for flow, look in wrong:
-        typer.echo(f"{flow.name} {FlowState.WRONG_CLUSTER}: {look.seen.wrong_cluster}", err=True)
+        print_line(f"{flow.name} {FlowState.WRONG_CLUSTER}: {look.seen.wrong_cluster}", err=True)
     if wrong and (choice is not None or len(wrong) == len(found)):
         names = ", ".join(flow.name for flow, _ in wrong)
         end(1, f"{names}: correct the address, or accept the cluster, before you choose")
@@ -199,7 +200,7 @@ def _answer(
             clusters.store(flow).write(status_topic(flow.source), *own)
     for each in halted:
         if each not in unresolved:
-            typer.echo(f"{each.flow} {_where(each)} {each.state}: {choice}")
+            print_line(f"{each.flow} {_where(each)} {each.state}: {choice}")
     return list(unresolved)
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path  # noqa: TC003 - Typer reads the annotations
 from typing import Annotated
 
 import typer
 from rich.live import Live
 
+from orchestration.cli.flows.flow_options import File  # noqa: TC001 - Typer reads the annotations
 from orchestration.cli.flows.table import render
 from orchestration.cli.screen.console import console
 from orchestration.cli.screen.errors import end
@@ -23,7 +23,7 @@ BETWEEN_S = 1.5  # two looks give a rate; anchors are written once a second
 
 
 def status(
-    file: Annotated[Path, typer.Argument(help="Properties file with the clusters and flows.")],
+    file: File,
     *,
     watch: Annotated[bool, typer.Option("--watch", "-w", help="Refresh until Ctrl-C.")] = False,
     output: Format = Output.TEXT,

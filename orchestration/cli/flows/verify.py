@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 import time
-from pathlib import Path  # noqa: TC003 - Typer reads the annotation at run time
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from orchestration.cli.flows.flow_options import Named  # noqa: TC001 - Typer reads the annotations
+from orchestration.cli.flows.flow_options import File, Named  # noqa: TC001 - Typer reads the annotations
 from orchestration.cli.screen.console import console
 from orchestration.cli.screen.errors import end
 from orchestration.cli.screen.output import Format, Output, print_data
@@ -36,7 +35,7 @@ _ALL = ".*"
 
 
 def verify(  # noqa: PLR0913 - the options of the command
-    file: Annotated[Path, typer.Argument(help="Properties file with the clusters and flows.")],
+    file: File,
     *,
     flow: Named = None,
     topics: Annotated[

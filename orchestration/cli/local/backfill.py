@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -104,7 +105,7 @@ def backfill(  # noqa: PLR0913 - the options of the command
     if not output.is_text:
         print_data({"flow": found.name, "plan": plan_data(plan), "run": as_data(result)}, output)
     else:
-        screen.print(f"compare it: isthmus compare {work.file}", markup=False)
+        screen.print(f"compare it: isthmus compare {shlex.quote(str(work.file))}", markup=False)
     end(1 if result.problem else 0, result.sentence, is_output=output.is_text)
 
 

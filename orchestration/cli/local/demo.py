@@ -16,6 +16,7 @@ from orchestration.cli.local.run import (
 )
 from orchestration.cli.screen.console import console
 from orchestration.cli.screen.errors import end
+from orchestration.cli.screen.given_file import keep_file
 from orchestration.demo.demo_clusters import demo_of, fetch_kafka
 from orchestration.demo.scenarios import SCENARIOS, Scenario, scenario
 from orchestration.flows.kafka_clients import read_config
@@ -49,7 +50,7 @@ def demo(
             show.while_waiting(starting_clusters(played), staged.start_clusters)
             staged.start_traffic()
             ending.interrupts = False
-            config = read_config(staged.config)
+            config = read_config(keep_file(staged.config))
             session = build_session(config, staged.config, port=port, ui=not no_ui)
             problem = operate(session, StatusView(config, session.launcher), show, seconds)
         finally:

@@ -9,6 +9,7 @@ import typer
 from rich.text import Text
 
 from orchestration.alerts.channel_findings import channel_findings
+from orchestration.cli.flows.flow_options import File  # noqa: TC001 - Typer reads the annotations
 from orchestration.cli.flows.status import unwell
 from orchestration.cli.local.live import Show
 from orchestration.cli.screen.console import console
@@ -56,7 +57,7 @@ Seconds = Annotated[
 
 
 def run(  # noqa: PLR0913 - its options
-    file: Annotated[Path, typer.Argument(help="Properties file with the clusters and flows.")],
+    file: File,
     *,
     no_ui: NoUi = False,
     detach: Annotated[

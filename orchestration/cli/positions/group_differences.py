@@ -63,7 +63,7 @@ def diff(
     else:
         console().print(_table(found) if found else _NONE)
     if changes := sum(each.action == "set" for each in found):
-        to_do = f"set them with: isthmus offsets sync {file}{as_options(config, flow)}"
+        to_do = f"set them with: isthmus offsets sync FILE{as_options(config, flow)}"
         end(2, f"{counted(changes, 'offset')} would change; {to_do}")
 
 

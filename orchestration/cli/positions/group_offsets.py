@@ -24,6 +24,7 @@ from orchestration.cli.positions.group_differences import (
     require_all,
 )
 from orchestration.cli.screen.errors import end
+from orchestration.cli.screen.given_file import print_line
 from orchestration.cli.screen.output import print_data
 from orchestration.flows.group_rows import as_csv, desired_by, rows_of
 from orchestration.flows.intents import find_flow
@@ -67,7 +68,7 @@ def sync(file: File, flow: Chosen = None, *, all_: All = False) -> None:
     for each in flows:
         try:
             with opened_sync(each, config) as (work, _):
-                typer.echo(f"{each.name}: {work.sync(strict=True)}")
+                print_line(f"{each.name}: {work.sync(strict=True)}")
         except ReplicationError as error:
             left[each.name] = str(error)
     require_none_left(left)
@@ -161,19 +162,19 @@ def _carry_out(
     """
     actions = (*work.towards(desired, rewind=rewind), *left)
     for line in explained(actions):
-        typer.echo(line)
+        print_line(line)
     if not actions and any(desired.values()):
-        typer.echo("no change: the groups have these offsets already")
+        print_line("no change: the groups have these offsets already")
     elif not actions:
-        typer.echo("no change: there is no offset to set on the target")
+        print_line("no change: there is no offset to set on the target")
     commits = [each for each in actions if isinstance(each, CommitGroup)]
     if yes and commits:
         refused = work.target.commit(commits)
         if refused:
             raise ClusterRejected("; ".join(f"group {g}: {why}" for g, why in refused.items()))
-        typer.echo("done")
+        print_line("done")
     elif commits:
-        typer.echo("nothing was changed: run it again with --yes")
+        print_line("nothing was changed: run it again with --yes")
     if (yes or not commits) and len(commits) < len(actions):
         not_set = left_alone(actions)
         count, first = counted(len(not_set), "position"), not_set[0]

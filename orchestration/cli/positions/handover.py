@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003 - Typer reads the annotations
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from orchestration.cli.flows.flow_options import All, Changed, flows_for
+from orchestration.cli.flows.flow_options import All, Changed, flows_for, named_again
 from orchestration.cli.screen.errors import end
+from orchestration.cli.screen.given_file import keep_file, print_line
 from orchestration.flows.kafka_clients import KafkaClusters, read_config
 from orchestration.flows.reachability import answering_flows
 from orchestration.handover.handover import (
@@ -29,13 +30,15 @@ if TYPE_CHECKING:
 Yes = Annotated[
     bool, typer.Option("--yes", "-y", help="Carry out the plan; without --yes it is only shown.")
 ]
-
+Mm2File = Annotated[
+    Path, typer.Option(help="Properties file of MirrorMaker 2.", callback=keep_file)
+]
 Search = Annotated[int, typer.Option(help="Records to search per partition.")]
 
 
 def takeover(  # noqa: PLR0913 - the options of the command
     *,
-    from_mm2: Annotated[Path, typer.Option(help="Properties file of MirrorMaker 2.")],
+    from_mm2: Mm2File,
     flow: Changed = None,
     all_: All = False,
     yes: Yes = False,
@@ -58,11 +61,13 @@ def takeover(  # noqa: PLR0913 - the options of the command
         _print(found)
         if yes:
             count = take_over(found, anchors, clusters, trust=trust_stored)
-            typer.echo(f"{each.name}: {count} partitions taken over; start the flow: isthmus run "
-                       "(if it was stopped: isthmus resume)")  # fmt: skip
+            print_line(
+                f"{each.name}: {count} partitions taken over; start the flow: isthmus run FILE "
+                f"(if it was stopped: isthmus resume FILE{named_again([each.name])})"
+            )
         unproven += found.unproven(trust=trust_stored)
     if not yes:
-        typer.echo("nothing was changed: run it again with --yes")
+        print_line("nothing was changed: run it again with --yes")
     if not yes and unproven:
         partitions, first = counted(len(unproven), "partition"), unproven[0]
         why = f"{first.ends.source}: {first.why}"
@@ -71,7 +76,7 @@ def takeover(  # noqa: PLR0913 - the options of the command
 
 def handback(
     *,
-    to_mm2: Annotated[Path, typer.Option(help="Properties file of MirrorMaker 2.")],
+    to_mm2: Mm2File,
     flow: Changed = None,
     all_: All = False,
     yes: Yes = False,
@@ -85,19 +90,19 @@ def handback(
     config, clusters = read_config(to_mm2), KafkaClusters()
     for each in answering_flows(config, flows_for(config, flow, all_=all_, changes=yes)):
         returns = plan_return(each, config, stopped_anchors(each, clusters), search)
-        typer.echo(f"{each.name}: offsets to store in {each.mm2.offsets_topic} on {each.target}")
+        print_line(f"{each.name}: offsets to store in {each.mm2.offsets_topic} on {each.target}")
         for one in returns:
-            typer.echo(f"  {one.explain()}")
+            print_line(f"  {one.explain()}")
         if yes:
             hand_back(each, config, returns, clusters)
-            typer.echo(f"{each.name}: {len(returns)} partitions handed back; start MirrorMaker 2")
+            print_line(f"{each.name}: {len(returns)} partitions handed back; start MirrorMaker 2")
     if not yes:
-        typer.echo("nothing was changed: run it again with --yes")
+        print_line("nothing was changed: run it again with --yes")
 
 
 def _print(found: TakeoverFinding) -> None:
     name = found.flow.name
-    typer.echo(f"{name}: MirrorMaker 2 is stopped: {'; '.join(found.silence)}")
-    typer.echo(f"{name}: {found.stored} source offsets in {found.flow.mm2.offsets_topic}")
+    print_line(f"{name}: MirrorMaker 2 is stopped: {'; '.join(found.silence)}")
+    print_line(f"{name}: {found.stored} source offsets in {found.flow.mm2.offsets_topic}")
     for each in found.steps:
-        typer.echo(f"  {explain(each)}")
+        print_line(f"  {explain(each)}")

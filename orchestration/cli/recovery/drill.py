@@ -9,6 +9,7 @@ import typer
 from orchestration.cli.flows.flow_options import All, Changed, File, flows_for
 from orchestration.cli.recovery.procedure_output import progress, show_plan
 from orchestration.cli.screen.errors import end
+from orchestration.cli.screen.given_file import print_line
 from orchestration.cli.screen.output import Format, Output, print_data
 from orchestration.cli.screen.pipes import drop_unread
 from orchestration.drill.drill import opened_drill
@@ -92,10 +93,10 @@ def _show(found: list[DrillReport], output: Output, left: Mapping[str, str]) -> 
     if not output.is_text:
         print_data({"drills": [each.as_json() for each in found]}, output)
     elif not found:
-        typer.echo("nothing was changed")
+        print_line("nothing was changed")
     else:
         for line in (line for each in found for line in each.lines()):
-            typer.echo(line)
+            print_line(line)
     failures = [_failure(each) for each in found if not each.good]
     failures += [f"{flow}: {why}" for flow, why in left.items()]
     if failures:

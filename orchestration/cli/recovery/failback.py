@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from orchestration.cli.flows.flow_options import File, One  # noqa: TC001 - Typer reads the annotations
+from orchestration.cli.flows.flow_options import File, One, named_again
 from orchestration.cli.recovery.procedure_output import (
     cannot_start,
     print_result,
@@ -16,6 +16,7 @@ from orchestration.cli.recovery.procedure_output import (
     show_plan,
 )
 from orchestration.cli.screen.errors import end
+from orchestration.cli.screen.given_file import print_line
 from orchestration.cli.screen.output import Format, Output
 from orchestration.cli.screen.pipes import drop_unread
 from orchestration.failback.failback import Failback
@@ -145,7 +146,7 @@ def failback(  # noqa: PLR0913 - one parameter per option
         if output.is_text:
             show_plan(f"failback of {found.name}", work.steps())
             for line in before.lines():
-                typer.echo(line)
+                print_line(line)
         if dry_run or before.problems:
             print_result(before, output)
             if before.problems:
@@ -159,10 +160,10 @@ def failback(  # noqa: PLR0913 - one parameter per option
         drop_unread()
         print_result(work.carry_out(prepare=prepare), output)
         if prepare:
-            typer.echo(
+            print_line(
                 f"clients are still on {found.target}: "
                 + ("" if work.options.both_sides else "stop them, then ")
-                + "run isthmus failback again",
+                + f"repeat it: isthmus failback FILE{named_again([found.name])}",
                 err=not output.is_text,
             )
 

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from orchestration.cli.flows.flow_options import File, One  # noqa: TC001 - Typer reads the annotations
+from orchestration.cli.flows.flow_options import File, One, named_again
 from orchestration.cli.recovery.procedure_output import print_result, progress, show_plan
+from orchestration.cli.screen.given_file import print_line
 from orchestration.cli.screen.output import Format, Output
 from orchestration.cli.screen.pipes import drop_unread
 from orchestration.flows.intents import find_flow
@@ -56,7 +57,7 @@ def failover(  # noqa: PLR0913 - one parameter per option
     with opened(Failover, found, config, clusters, progress(output)) as work:
         if undo:
             drop_unread()
-            typer.echo(work.undo(), err=not output.is_text)
+            print_line(work.undo(), err=not output.is_text)
             return
         work.refuse_if_open()
         before = work.preview()
@@ -74,11 +75,12 @@ def failover(  # noqa: PLR0913 - one parameter per option
 def _show(work: Failover, before: FailoverReport, *, alive: bool) -> None:
     flow = work.flow
     if alive:
-        typer.echo(
+        print_line(
             f"{flow.source} answers: what is produced there from now on is not copied to "
-            f"{flow.target}. Stop its producers first, or use isthmus switchover"
+            f"{flow.target}. Stop its producers first, or use: "
+            f"isthmus switchover FILE{named_again([flow.name])}"
         )
     show_plan(f"failover of {flow.name}", work.steps())
-    typer.echo("as of the last anchors:")
+    print_line("as of the last anchors:")
     for line in before.lines():
-        typer.echo(line)
+        print_line(line)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import typer
-
 from orchestration.cli.screen.errors import end
+from orchestration.cli.screen.given_file import print_line
 from orchestration.cli.screen.output import Output, print_data
 from replication.planning.explain import counted
 
@@ -21,14 +20,14 @@ if TYPE_CHECKING:
 
 def progress(output: Output) -> Callable[[str], None]:
     """Return what prints progress: on stderr when the output is for a program."""
-    return lambda line: typer.echo(line, err=not output.is_text)
+    return lambda line: print_line(line, err=not output.is_text)
 
 
 def show_plan(title: str, steps: Iterable[StepPlan]) -> None:
     """Print the steps in order."""
-    typer.echo(f"{title}:")
+    print_line(f"{title}:")
     for number, step in enumerate(steps, 1):
-        typer.echo(f"  {number}. {step.name}: {step.does}")
+        print_line(f"  {number}. {step.name}: {step.does}")
 
 
 def cannot_start(procedure: str, problems: Sequence[str]) -> str:
@@ -44,10 +43,10 @@ def print_result(
     if not output.is_text:
         print_data(report.as_json(), output)
     elif report.operation is None:
-        typer.echo("nothing was changed")
+        print_line("nothing was changed")
     else:
         for line in report.lines():
-            typer.echo(line)
+            print_line(line)
     if report.operation is not None and report.left:
         first = report.left[0]
         count = counted(len(report.left), "group position")

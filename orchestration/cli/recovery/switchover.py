@@ -15,6 +15,7 @@ from orchestration.cli.recovery.procedure_output import (
     show_plan,
 )
 from orchestration.cli.screen.errors import end
+from orchestration.cli.screen.given_file import print_line
 from orchestration.cli.screen.output import Format, Output
 from orchestration.cli.screen.pipes import drop_unread
 from orchestration.flows.kafka_clients import KafkaClusters, read_config
@@ -108,14 +109,14 @@ def switchover(  # noqa: PLR0913 - one parameter per option
     with opened(kind, found, config, clusters, progress(output)) as work:
         if undo:
             drop_unread()
-            typer.echo(work.undo(), err=not output.is_text)
+            print_line(work.undo(), err=not output.is_text)
             return
         work.refuse_if_open()
         before = work.preview()
         if output.is_text:
             show_plan(f"switchover of {found.name}", work.steps())
             for line in before.lines():
-                typer.echo(line)
+                print_line(line)
         if dry_run:
             print_result(before, output)
             if before.problems:

@@ -5,6 +5,8 @@
 ``console``: Creates the console that commands print to
 ``errors``: How a command ends: with its reason as the last line where its exit code is not 0
 ``examples``: Examples below the help of each command, by the words that call it
+``given_file``: The properties file that a command was called with, put into the commands that it
+    prints
 ``interrupts``: What ends a command from outside: SIGTERM and SIGHUP end it as Ctrl-C does, with its
     clean-up
 ``output``: The output formats of commands: text for people, JSON and YAML for programs

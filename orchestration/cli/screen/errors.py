@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
+from orchestration.cli.screen.given_file import print_line
+
 if TYPE_CHECKING:
     from replication.errors import ReplicationError
 
@@ -29,8 +31,8 @@ def end(code: int, reason: str, *, is_output: bool = False) -> NoReturn:
     code 0. Otherwise, such as after JSON, it goes to stderr.
     """
     if is_output:
-        typer.echo(reason)
+        print_line(reason)
     elif code:
         sys.stdout.flush()
-        typer.echo(reason, err=True)
+        print_line(reason, err=True)
     raise typer.Exit(code)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.cells import cell_len
 from rich.text import Text
 
+from orchestration.cli.screen.console import styled_with_file
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
@@ -45,7 +47,9 @@ class TextTable:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield the lines. Rich calls this; none of them is wrapped or cut by it."""
-        rows = self.rows if console.is_terminal else [tuple(map(_joined, row)) for row in self.rows]
+        rows = [tuple(map(styled_with_file, row)) for row in self.rows]
+        if not console.is_terminal:
+            rows = [tuple(map(_joined, row)) for row in rows]
         widths = fitted(self._natural(rows), self._least(), options.max_width)
         if self.title:
             yield Text(self.title, style="bold")

@@ -9,7 +9,7 @@ from replication.model import Desired, FlowState
 
 _DESIRED_LOST = (
     "the status topic has lost its desired state, so it stays paused: start it with "
-    "`isthmus resume`"
+    "`isthmus resume FILE`"
 )
 
 

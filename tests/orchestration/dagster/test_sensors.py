@@ -92,7 +92,7 @@ def test_a_launch_that_is_under_way_is_not_asked_for_again(world, instance):
     result = tick(world, instance)
     assert not result.run_requests
     assert result.skip_reason.skip_message == (
-        "A->B STARTING: no driver has reported yet (`isthmus run` starts one); "
+        "A->B STARTING: no driver has reported yet (`isthmus run FILE` starts one); "
         "application B: a driver is being launched"
     )
 
@@ -517,7 +517,7 @@ def test_a_batch_flow_whose_last_good_run_is_too_old_fails_its_check_and_streams
 
     assert evaluated(mode="stream") == []
     assert evaluated() == [
-        (False, "no run has copied all yet; batch.max.age is 12h: isthmus batch")
+        (False, "no run has copied all yet; batch.max.age is 12h: isthmus batch FILE")
     ]
     hours = 3_600_000
     cut_off = BatchRun(

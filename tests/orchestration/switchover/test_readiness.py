@@ -47,8 +47,11 @@ def test_nothing_stands_against_a_flow_that_copies_all_partitions():
         ),
         ({"driver": False}, "no driver runs A->B: start it"),
         ({"status": None}, "no driver runs A->B: start it"),
-        ({"anchors": (an_anchor("LOST_RANGE"),)}, "t-0 is LOST_RANGE, why: see isthmus status"),
-        ({"anchors": (an_anchor("WAITING"),)}, "t-0 is WAITING, why: see isthmus status"),
+        (
+            {"anchors": (an_anchor("LOST_RANGE"),)},
+            "t-0 is LOST_RANGE, why: see isthmus status FILE",
+        ),
+        ({"anchors": (an_anchor("WAITING"),)}, "t-0 is WAITING, why: see isthmus status FILE"),
         (
             {"anchors": (an_anchor("SOURCE_DENIED"),)},
             "t is SOURCE_DENIED: grant Isthmus' user READ on it on A, and let it catch up",

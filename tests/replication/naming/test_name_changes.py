@@ -144,8 +144,8 @@ def test_each_change_is_told_with_both_names():
             "reseed", "keep")}  # fmt: skip
     assert reported == {
         "": "orders was copied as A.orders, and the file now names it A-orders: it is not copied "
-        "until `isthmus resolve` chooses continue (copy new records as A-orders), reseed (copy all "
-        "again as A-orders) or keep (copy on as A.orders)",
+        "until `isthmus resolve FILE` chooses continue (copy new records as A-orders), "
+        "reseed (copy all again as A-orders) or keep (copy on as A.orders)",
         "continue": "orders was copied as A.orders; new records are copied as A-orders, A.orders "
         "keeps the former ones",
         "reseed": "orders was copied as A.orders; all of it is copied again as A-orders",

@@ -66,7 +66,7 @@ def test_a_good_drill_has_an_age_limit():
     assert not passed
     assert reason == (
         "the last good drill ended at 1970-01-11 00:00:00 UTC, longer ago than drill.max.age = "
-        "30d: isthmus drill"
+        "30d: isthmus drill FILE"
     )
     assert not drill_age(None, limit, 0)[0]
 

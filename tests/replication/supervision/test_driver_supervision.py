@@ -119,7 +119,8 @@ def test_launches_that_lead_to_nothing_come_ever_more_seldom():
 def test_a_wait_says_how_long_and_why():
     decision, _ = once(look(), AppMemory(launches=3, failures=3, launched_ms=NOW - 1_500))
     assert decision == Wait(
-        APP, "no driver has reported yet; 3 launches failed (see `isthmus logs`), next try in 19 s"
+        APP,
+        "no driver has reported yet; 3 launches failed (see `isthmus logs FILE`), next try in 19 s",
     )
 
 
@@ -254,7 +255,8 @@ def test_a_clock_that_was_ahead_at_the_launch_puts_no_later_launch_off():
     _, known = once(look(), now_ms=NOW + HOURS_MS)
     decision, known = once(look(), known)
     assert decision == Wait(
-        APP, "no driver has reported yet; 1 launches failed (see `isthmus logs`), next try in 5 s"
+        APP,
+        "no driver has reported yet; 1 launches failed (see `isthmus logs FILE`), next try in 5 s",
     )
     decision, _ = once(look(), known, NOW + FIRST_BACKOFF_MS)
     assert isinstance(decision, Launch)

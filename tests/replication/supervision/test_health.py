@@ -77,21 +77,22 @@ def test_a_flow_that_copies_all_its_partitions_is_well():
         pytest.param(
             seen(driver=False),
             "DEAD",
-            "no driver: last status 0 s ago (process 7 on here, RUNNING); see `isthmus logs`; "
-            "`isthmus run` restarts it",
+            "no driver: last status 0 s ago (process 7 on here, RUNNING); see `isthmus logs FILE`; "
+            "`isthmus run FILE` restarts it",
             id="the driver was killed a moment ago",
         ),
         pytest.param(
             seen(status=status(beat_ms=NOW - BEAT_STALE_MS, reason="out of memory")),
             "DEAD",
             "the driver's process runs, but hangs: last status 15 s ago (process 7 on here, "
-            "RUNNING); last reason: out of memory; see `isthmus logs`; `isthmus run` restarts it",
+            "RUNNING); last reason: out of memory; see `isthmus logs FILE`; "
+            "`isthmus run FILE` restarts it",
             id="the driver hangs",
         ),
         pytest.param(
             seen(status=None, driver=False),
             "STARTING",
-            "no driver has reported yet (`isthmus run` starts one)",
+            "no driver has reported yet (`isthmus run FILE` starts one)",
             id="no driver yet",
         ),
         pytest.param(seen(status=None), "STARTING", "the driver is starting", id="no beat yet"),
@@ -178,7 +179,7 @@ def test_a_driver_that_was_stopped_on_purpose_is_not_dead(look):
     assert (found.state, found.healthy) == ("STOPPED", False)
     assert found.reason == (
         f"stopped 0 s ago on {where} (`isthmus down`, Ctrl-C or a signal); "
-        "start it with `isthmus run`"
+        "start it with `isthmus run FILE`"
     )
 
 
@@ -198,7 +199,9 @@ def test_a_driver_that_follows_a_stopped_one_is_starting_until_it_beats():
 def test_who_stopped_or_paused_a_flow_is_said():
     look = seen(desired=Desired.STOP, desired_by="ann@ops", driver=False)
     assert flow_health(look) == Health(
-        "STOPPED", healthy=True, reason="stopped by ann@ops; continue with `isthmus resume`"
+        "STOPPED",
+        healthy=True,
+        reason="stopped by ann@ops; continue with `isthmus resume FILE --flow A:B`",
     )
 
 
@@ -225,7 +228,7 @@ def test_a_driver_that_copies_no_partition_yet_is_starting_however_long(
     assert flow_health(seen(status=old, anchors=anchors)) == Health(
         "STARTING",
         healthy=False,
-        reason=f"{reason}, more than 60 s after the driver's start: see `isthmus logs`",
+        reason=f"{reason}, more than 60 s after the driver's start: see `isthmus logs FILE`",
     )
     later = seen(status=replace(old, started_ms=NOW - 98_500), anchors=anchors)
     assert flow_health(later) == flow_health(seen(status=old, anchors=anchors)), "told once"
@@ -327,7 +330,7 @@ RAN = BatchRun("A->B", 3, NOW - 90_000, NOW - 60_000, 1234)
         pytest.param(
             batch(RAN, desired=Desired.PAUSE, desired_by="me"),
             "PAUSED",
-            "paused by me; continue with `isthmus resume`",
+            "paused by me; continue with `isthmus resume FILE --flow A:B`",
             id="paused",
         ),
     ],

@@ -29,12 +29,12 @@ def report(age_s: float, *, ok: bool = True, name: str = "heartbeats") -> TaskRe
             [report(1, name="checkpoints")],
             71,
             False,
-            "no heartbeat was written in 71 s: see `isthmus logs`",
+            "no heartbeat was written in 71 s: see `isthmus logs FILE`",
         ),
         ([], 69, True, "no heartbeat was written in 69 s"),
         # These are of a time before the flow was stopped, or paused.
         ([report(900)], 69, True, "no heartbeat was written in 69 s"),
-        ([report(900)], 71, False, "no heartbeat was written in 71 s: see `isthmus logs`"),
+        ([report(900)], 71, False, "no heartbeat was written in 71 s: see `isthmus logs FILE`"),
         ([report(900, ok=False)], 2, True, "no heartbeat was written in 2 s"),
     ],
 )

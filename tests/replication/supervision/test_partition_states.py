@@ -76,7 +76,7 @@ def test_the_newest_loss_is_described_and_the_other_recent_ones_are_counted():
     passed, text = loss_summary(losses, NOW)
     newest = "2023-11-14 22:13:12 orders-2 offsets [20, 25) LOST_RANGE: retention"
     assert not passed
-    assert text == f"{newest}, and 1 more; `isthmus losses` lists all"
+    assert text == f"{newest}, and 1 more; `isthmus losses FILE` lists all"
     assert ", and" not in loss_summary(losses[:2], NOW)[1]
 
 

@@ -25,7 +25,7 @@ def test_a_good_verification_has_an_age_limit():
     assert not passed
     assert reason == (
         "the last good verification is of 1970-01-11 00:00:00 UTC, longer ago than "
-        "verify.max.age = 7d: isthmus verify"
+        "verify.max.age = 7d: isthmus verify FILE"
     )
 
 

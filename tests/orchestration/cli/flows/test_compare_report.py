@@ -85,7 +85,7 @@ def row(number: int = 0, topic: str = "t", equal: int = 0, **more: object) -> Co
         ({"origins": 7}, "headers",
          "the header isthmus.origin, which the flow adds, was not compared"),
         ({"skipped": 2}, "left out",
-         "a decision left out 2 records: `isthmus losses` lists them"),
+         "a decision left out 2 records: `isthmus losses FILE` lists them"),
     ],
 )  # fmt: skip
 def test_what_is_told_apart_is_said_by_name_in_text_and_json(more, about, text):

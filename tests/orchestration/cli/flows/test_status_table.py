@@ -116,7 +116,7 @@ def test_a_flow_that_is_stopped_has_no_time_that_it_is_up_and_says_who_stopped_i
     look = FlowLook(FLOW, seen)
     output = printed(FlowView("A->B", look, look.health), terminal=False)
     assert [line for line in output if "up:" in line] == []
-    assert output[-1] == "A->B: stopped by ann@ops; continue with `isthmus resume`"
+    assert output[-1] == "A->B: stopped by ann@ops; continue with `isthmus resume FILE --flow A:B`"
     assert (look.alive_s, look.up_s) == (0, 4.999)  # a check still counts what was to be done
 
 

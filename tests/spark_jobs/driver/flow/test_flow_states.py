@@ -160,7 +160,7 @@ def test_the_next_step(now, step):
             {**READY, "desired": Desired.PAUSE, "is_desired_lost": True},
             FlowState.PAUSED,
             "the status topic has lost its desired state, so it stays paused: start it with "
-            "`isthmus resume`",
+            "`isthmus resume FILE`",
             id="whether it was paused is gone",
         ),
         pytest.param(
