@@ -9,6 +9,7 @@ from orchestration.failback.deleted_topic import only_here
 from orchestration.failback.failback_report import FailbackReport
 from orchestration.failback.objections import Objections
 from orchestration.failback.steps import FailbackSteps
+from orchestration.recovery.left_groups import all_left_groups
 from replication.errors import ClusterRejected, ConfigError
 from replication.model import TopicPartition
 from replication.naming.selection import TopicSelector
@@ -84,13 +85,14 @@ class Failback(FailbackSteps):
         if new := self.options.moves.leave - held:
             operation = self.operator.amend(options=with_left(operation.options, held | new))
         self.options = FailbackOptions.of(operation)
+        self.recall_switchover(operation)
         done = self.operator.carry_out(self.steps(), self.works(), until=DRAIN if prepare else "")
         return FailbackReport(
             self.flow.name,
             tails=self.tails(done),
             moved=self.moved,
             operation=done,
-            unset=self.left,
+            unset=all_left_groups(done),
         )
 
     def agreed(self) -> frozenset[str]:

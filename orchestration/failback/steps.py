@@ -25,9 +25,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from orchestration.recovery.operator import Work
+    from orchestration.switchover.switchover import Switchover
     from orchestration.switchover.switchover_report import SwitchoverReport
-    from replication.offsets.groups.consumer_groups import LeaveGroup, LeaveOffset
     from replication.state import Operation, Stored
+
+_SWITCH_OVER = "switch over"
 
 
 @dataclass(slots=True)
@@ -35,7 +37,6 @@ class FailbackSteps(FailbackTails):
     """What each step of a failback does. All raise ReplicationError where one cannot succeed."""
 
     moved: SwitchoverReport | None = None  # what the switchover found, if it was carried out
-    left: tuple[LeaveGroup | LeaveOffset, ...] = ()  # of groups that other steps were to set
 
     def works(self) -> Mapping[str, Work]:
         """Return what carries out each step, by its name."""
@@ -48,7 +49,7 @@ class FailbackSteps(FailbackTails):
             "recreate topics": lambda operation: TopicRecreation(self).recreate(operation),
             "resume": self._resume_both,
             DRAIN: self._drain,
-            "switch over": self._switch_over,
+            _SWITCH_OVER: self._switch_over,
             "set groups": self._set_groups,
             "set other groups": self._set_other_groups,
             "close target": self._close,
@@ -103,10 +104,23 @@ class FailbackSteps(FailbackTails):
 
     def _switch_over(self, operation: Operation) -> str:
         with self.way_back() as work:
-            last = work.operator.last()
-            if last is None or not _is_ours(last, operation, self.flow.source):
-                self.moved = work.carry_out()
+            last = self._switchover_of(operation, work)
+            self.moved = work.carry_out() if last is None else work.result(last)
         return f"clients move to {self.flow.source}: point producers and consumers there"
+
+    def recall_switchover(self, operation: Operation) -> None:
+        """Look at what the switchover found, where another operator carried its step out."""
+        if all(name != _SWITCH_OVER for name, _, _ in operation.done):
+            return
+        with self.way_back() as work:
+            if (last := self._switchover_of(operation, work)) is not None:
+                self.moved = work.result(last)
+
+    def _switchover_of(self, operation: Operation, back: Switchover) -> Operation | None:
+        """Return the switchover of this failback, if it has ended."""
+        last = back.operator.last()
+        ours = last is not None and _is_ours(last, operation, self.flow.source)
+        return last if ours else None
 
     def _set_groups(self, _: Operation) -> str:
         """Set the groups' offsets on the source once; the running flow goes on with them.
@@ -123,7 +137,7 @@ class FailbackSteps(FailbackTails):
             count, left = committed(sync.target, (*found.actions, *found.unknown))
             states = {each.name: each.state for each in sync.target.listed().values()}
         # Clients stay on both clusters: a group that consumes there needs no other offset.
-        self.left = tuple(each for each in left if states.get(each.group, "Empty") in IDLE)
+        self.operator.note_left(e for e in left if states.get(e.group, "Empty") in IDLE)
         groups = counted(len({each.group for each in found.translated}), "group")
         late = f"; {counted(found.waiting, 'offset')} not copied yet" if found.waiting else ""
         undecided = len(found.undecided)
@@ -134,9 +148,8 @@ class FailbackSteps(FailbackTails):
         )
 
     def _set_other_groups(self, operation: Operation) -> str:
-        recreation = TopicRecreation(self)
-        did = recreation.set_groups(operation)
-        self.left = recreation.left
+        did, left = TopicRecreation(self).set_groups(operation)
+        self.operator.note_left(left)
         return did
 
     def _close(self, _: Operation) -> str:

@@ -48,7 +48,6 @@ class TopicRecreation:
 
     work: FailbackTails
     clients: KafkaClients = field(default_factory=KafkaClients)
-    left: tuple[LeaveGroup | LeaveOffset, ...] = ()  # of the groups that were to be set
 
     @property
     def _source(self) -> PlannedCluster:
@@ -92,19 +91,23 @@ class TopicRecreation:
         names = ", ".join(sorted(each.topic for each in notes))
         return f"{names} on {self.work.flow.source} is empty; {self.work.back.name} fills it"
 
-    def set_groups(self, operation: Operation) -> str:
-        """Set the offsets of groups that have none on the source any more."""
+    def set_groups(self, operation: Operation) -> tuple[str, tuple[LeaveGroup | LeaveOffset, ...]]:
+        """Set the offsets of groups that have none on the source any more.
+
+        Returns what was done, and what is left.
+        """
         offsets: dict[TopicPartition, dict[str, int]] = {}
         for note in self._noted(operation):
             for name, number, offset in note.groups:
                 offsets.setdefault(TopicPartition(note.topic, number), {})[name] = offset
         did = "no other group read there"
+        left: tuple[LeaveGroup | LeaveOffset, ...] = ()
         if offsets:
             with self.work.way_back() as back:
-                did, self.left = set_other_groups(back, offsets)
+                did, left = set_other_groups(back, offsets)
         if self.work.flow.groups.sync:  # what is stored of groups is of the new topics from now on
             self.work.sync.sync(whole=False)  # what may not be read keeps no failback from its end
-        return did
+        return did, left
 
     # -- before the deletion -----------------------------------------------------------------
 

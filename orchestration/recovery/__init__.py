@@ -9,6 +9,8 @@ Switchover, failback and drill have rooms of their own.
     twice
 ``group_actions``: Says what a failover does with each position of a group on the target, and why
     some are left
+``left_groups``: Groups that a step left, in the operation's record: whoever ends the operation
+    tells them
 ``opened_operation``: Connects an operation on a flow with the clusters, and closes the connections
     after it
 ``operator``: Carries out the steps of an operation for one operator, a person, at a time, and

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from orchestration.flows.observation.flow_reader import look_at
 from orchestration.recovery.failover_report import FailoverReport
 from orchestration.recovery.flow_operation import FlowOperation
 from orchestration.recovery.group_actions import committed, group_actions, named, on_target
+from orchestration.recovery.left_groups import left_groups
 from replication.model import NO_PRODUCER_ID, TopicPartition
 from replication.offsets.counted_log import CountedLog
 from replication.offsets.groups.consumer_groups import CommitGroup, LeaveGroup
@@ -32,9 +33,11 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from orchestration.flows.observation.flow_look import FlowLook
-    from replication.offsets.groups.consumer_groups import GroupAction, LeaveOffset
+    from replication.offsets.groups.consumer_groups import GroupAction
     from replication.recovery.procedure import StepPlan
     from replication.state import Operation, ProvenPosition
+
+_SET_GROUPS = "set groups"
 
 
 @dataclass(slots=True)
@@ -45,7 +48,6 @@ class Failover(FlowOperation):
     """
 
     VERB: ClassVar[str] = FAILOVER
-    _refused: tuple[LeaveGroup | LeaveOffset, ...] = field(default=(), init=False)
 
     def steps(self) -> tuple[StepPlan, ...]:
         """Return the steps in order."""
@@ -67,21 +69,15 @@ class Failover(FlowOperation):
             "stop": self.stop_flow,
             "fence": self.fence_producers,
             "prove positions": self.prove,
-            "set groups": self._set_groups,
+            _SET_GROUPS: self._set_groups,
             "open target": self.open_target,
         }
         self.operator.take(self.VERB, {})
         done = self.operator.carry_out(self.steps(), works)
         report = self._report(self.proven(done.id))
-        actions = tuple(map(self._outcome, report.actions))
+        left = left_groups(done, _SET_GROUPS)
+        actions = tuple(map(_outcome, report.actions)) if left is None else left
         return replace(report, actions=actions, operation=done)
-
-    def _outcome(self, action: GroupAction) -> GroupAction:
-        """Return what became of an action: what is still to be set then was refused."""
-        if not isinstance(action, CommitGroup):
-            return action
-        known = (each for each in self._refused if each.group == action.group)
-        return next(known, LeaveGroup(action.group, "its offsets were not set"))
 
     def undo(self) -> str:
         """Close the target again and let the flow run. Raises ClusterRejected if clients wrote."""
@@ -91,13 +87,14 @@ class Failover(FlowOperation):
         """Commit the groups' offsets on the target; what brokers refuse is left and named."""
         report = self._report(self.proven(operation.id))
         count, unset = committed(self.sync.target, report.actions)
-        self._refused = tuple(each for each in unset if each not in report.left)
+        refused = (each for each in unset if each not in report.left)
+        self.operator.note_left(unset)
         names = {each.group for each in report.groups}
         left = f"; {counted(len(unset), 'position')} left" if unset else ""
         silent = f"; {report.warning}" if report.warning else ""
         return (
             f"set the offsets of {count} of {counted(len(names), 'group')}{left}"
-            f"{named(self._refused)}{silent}"
+            f"{named(refused)}{silent}"
         )
 
     def _report(
@@ -149,3 +146,10 @@ class Failover(FlowOperation):
         anchor = known.anchors[source]
         points = sync_points_of(known.points[source].values(), anchor)
         return self.reader.run(unshared_end(others, points, anchor))
+
+
+def _outcome(action: GroupAction) -> GroupAction:
+    """Return what became of an action of a step that noted nothing: what is to be set was not."""
+    if not isinstance(action, CommitGroup):
+        return action
+    return LeaveGroup(action.group, "its offsets were not set")

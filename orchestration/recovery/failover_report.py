@@ -141,4 +141,8 @@ def _partition(each: MissingRecords) -> dict[str, Any]:
 def operation_json(operation: Operation) -> dict[str, Any]:
     """Return an operation's record for JSON, with its steps by name."""
     steps = [{"step": name, "at_ms": at, "did": did} for name, at, did in operation.done]
-    return {**asdict(operation), "done": steps}
+    left = {
+        step: [{"group": g, "topic": t, "partition": n, "why": why} for g, t, n, why in positions]
+        for step, positions in operation.left.items()
+    }
+    return {**asdict(operation), "done": steps, "left": left}

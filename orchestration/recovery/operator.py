@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from orchestration.flows.intents import signature
+from orchestration.recovery.left_groups import with_left_groups
 from orchestration.recovery.step_retry import answered
 from replication.clock import now_ms
 from replication.errors import ClusterRejected
@@ -38,10 +39,11 @@ from replication.recovery.switchover import denied_topics
 from replication.state import Intent, Operation, status_topic
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from replication.adapters.topics.state_store import StateStore
     from replication.adapters.topics.state_tail import StateTail
+    from replication.offsets.groups.consumer_groups import LeaveGroup, LeaveOffset
     from replication.recovery.procedure import StepPlan
     from replication.settings.flow_settings import Flow
     from replication.state import Stored
@@ -206,6 +208,10 @@ class Operator:
         """Change fields of the operation's record, and write it."""
         self.write(replace(self.current(), **changes))  # type: ignore[arg-type]
         return self.current()
+
+    def note_left(self, left: Iterable[LeaveGroup | LeaveOffset]) -> None:
+        """Keep what the step under way leaves of groups, for whoever ends the operation."""
+        self.write(with_left_groups(self.current(), left))
 
     def _watch(self, found: Operation) -> None:
         """Wait whether the operation's record moves. Raises FlowTaken if it does."""

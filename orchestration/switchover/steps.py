@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from replication.offsets.groups.consumer_groups import LeaveGroup, LeaveOffset
     from replication.state import Operation
 
+SET_GROUPS = "set groups"
 _SHOWN = 5  # groups and offsets
 
 
@@ -46,7 +47,7 @@ class SwitchoverSteps(FlowOperation):
             "stop": self._stop,
             "compare tail": self._compare_tail,
             "prove positions": self.prove,
-            "set groups": self._set_groups,
+            SET_GROUPS: self._set_groups,
             "open target": self._open,
             "allow writes": self.allow_writes,
         }
@@ -114,6 +115,7 @@ class SwitchoverSteps(FlowOperation):
                     f"; set those of {counted(len(commits), 'group')} that read renamed copies in "
                     "the original topics"
                 )
+        self.operator.note_left(left)
         set_here = f"set the offsets of {len(found.commits)} of {counted(len(names), 'group')}"
         return f"{set_here}{home}{named(left)}"
 

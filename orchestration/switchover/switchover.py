@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from orchestration.flows.intents import write_intent
-from orchestration.switchover.steps import SwitchoverSteps
+from orchestration.recovery.left_groups import left_groups
+from orchestration.switchover.steps import SET_GROUPS, SwitchoverSteps
 from orchestration.switchover.switchover_report import SwitchoverReport
 from replication.errors import ClusterRejected, ClusterUnavailable, FlowTaken, ReplicationError
 from replication.model import Desired
@@ -62,7 +63,13 @@ class Switchover(SwitchoverSteps):
             if self.operator.current().writable:
                 raise
             raise ClusterRejected(self._take_back(str(error) or "interrupted")) from error
-        return replace(self.report(), operation=done, positions=self.proven(done.id))
+        return self.result(done)
+
+    def result(self, done: Operation) -> SwitchoverReport:
+        """Return what a switchover found that has ended, and what its steps left of groups."""
+        now, left = self.report(), left_groups(done, SET_GROUPS)
+        actions = now.actions if left is None else left
+        return replace(now, actions=actions, operation=done, positions=self.proven(done.id))
 
     def undo(self) -> str:
         """Take back what is not finished, or close the target again and let the flow run.

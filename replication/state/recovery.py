@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
     from replication.state.anchors import Anchor
 
+# A group, topic and partition of the offset that was left (None: all of the group), and why.
+LeftPosition = tuple[str, str, int | None, str]
+
 
 @dataclass(frozen=True, slots=True)
 class Operation(StateRecord):
@@ -39,6 +42,7 @@ class Operation(StateRecord):
     beat_ms: int = 0  # written every few seconds while a process works on it
     writable: str = ""  # alias of the cluster that clients may write to; empty: not decided
     options: Mapping[str, str] = field(default_factory=dict)
+    left: Mapping[str, tuple[LeftPosition, ...]] = field(default_factory=dict)  # by step
 
 
 @dataclass(frozen=True, slots=True)

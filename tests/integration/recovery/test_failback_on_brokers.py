@@ -58,6 +58,8 @@ def test_after_a_merge_every_record_of_either_side_is_once_on_both(returned):
     report = json.loads(ended.out)
     assert [each["step"] for each in report["operation"]["done"]] == STEPS
     assert report["tail_records"] == sum(returned.never_copied.values())
+    told = {each["group"].split("-")[0] for each in report["switchover"]["groups"]}
+    assert told >= {"middle", "end"}
     assert exported(export) == sorted(each[2].decode() for each in returned.never_copied)
 
     assert returned.contents(returned.out.here) == expected

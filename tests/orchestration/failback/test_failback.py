@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
@@ -12,11 +13,15 @@ from support.settings.configs import a_config, a_flow
 
 from orchestration.failback.failback import Failback
 from orchestration.recovery.failover import Failover
+from orchestration.recovery.left_groups import with_left_groups
 from orchestration.recovery.operator import Operator
+from orchestration.switchover.switchover import Switchover
+from orchestration.switchover.switchover_report import SwitchoverReport
 from replication.errors import ConfigError
 from replication.model import TopicPartition
+from replication.offsets.groups.consumer_groups import LeaveGroup, LeaveOffset
 from replication.offsets.known_points import KnownPoints
-from replication.recovery.failback import FailbackOptions, TailChoice
+from replication.recovery.failback import FailbackOptions, TailChoice, failback_steps
 from replication.recovery.procedure import DONE, FAILBACK, RUNNING, require_verb, standing
 from replication.recovery.switchover import SwitchoverOptions
 from replication.state import Anchor, Operation, ProvenPosition, RecreatedTopic, status_topic
@@ -109,6 +114,55 @@ def test_a_truncated_tail_is_exported_and_only_it_deletes_topics():
         FailbackOptions(TailChoice.TRUNCATE)
     with pytest.raises(ConfigError, match="goes with it only"):
         FailbackOptions(TailChoice.KEEP, "x", delete=frozenset({"t"}))
+
+
+LEFT = LeaveOffset("g", TopicPartition("t", 0), "t-0 offset 3 was not translated")
+ALSO = LeaveGroup("h", "its offsets were refused: denied")
+MEMBERS = LeaveGroup("g", "it has active members on the target (Stable)")
+
+
+def a_stopped_one(options: FailbackOptions, *without: str) -> Operation:
+    """Return a failback whose operator was killed before these last steps."""
+    done = [e.name for e in failback_steps("A->B", "B->A", options) if e.name not in without]
+    held = {**options.stored(), "since": "op1"}
+    return replace(BEGUN, options=held, done=tuple((name, 1, "did") for name in done))
+
+
+def test_what_the_killed_one_left_of_groups_is_told(monkeypatch):
+    """Also what two steps left."""
+    options = FailbackOptions(TailChoice.TRUNCATE, "x", both_sides=True)
+    stopped = replace(a_stopped_one(options, "close target"), step="set groups")
+    stopped = replace(with_left_groups(stopped, [LEFT]), step="set other groups")
+    work = a_failback(OPEN, with_left_groups(stopped, [ALSO]))
+    monkeypatch.setattr("orchestration.recovery.operator.WATCH_S", 0)
+    done = work.carry_out()
+    assert (done.operation.state, done.operation.writable) == (DONE, "")
+    assert done.left == (LEFT, ALSO)
+    assert [each["group"] for each in done.as_json()["left"]] == ["g", "h"]
+
+
+@pytest.mark.parametrize("last", ["close target", "switch over"])
+def test_what_the_switchover_of_a_killed_one_found_is_told(monkeypatch, last):
+    """Whether the failback noted its end, or only the switchover itself did."""
+
+    class Back(Switchover):
+        def report(self):
+            return SwitchoverReport("B->A", actions=(MEMBERS,), consuming=("h",))
+
+    @contextmanager
+    def way_back(_):
+        yield back
+
+    moved = Operation("B->A", "op3", "switchover", DONE, "set groups", turn=1, writable="A")
+    store = LogStore()
+    store.write(status_topic("B"), with_left_groups(moved, [LEFT]))
+    flow = a_flow("B", "A")
+    back = Back(flow, a_config(flow), None, Operator(flow, store, print), None, None)
+    monkeypatch.setattr(Failback, "way_back", way_back)
+    monkeypatch.setattr("orchestration.recovery.operator.WATCH_S", 0)
+    done = a_failback(OPEN, a_stopped_one(FailbackOptions(), last, "close target")).carry_out()
+    assert done.operation.state == DONE
+    assert (done.left, done.moved.consuming, done.moved.operation.id) == ((LEFT,), ("h",), "op3")
 
 
 def test_one_that_is_continued_may_leave_further_groups(monkeypatch):

@@ -7,10 +7,13 @@ from dataclasses import replace
 
 import pytest
 from support.fakes.memory_groups import Groups
+from support.fakes.state_logs import LogStore
 from support.settings.configs import a_config, a_flow
 
 from orchestration.failback.failback import Failback
 from orchestration.failback.failback_report import FailbackReport
+from orchestration.recovery.left_groups import all_left_groups
+from orchestration.recovery.operator import Operator
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import TopicPartition
 from replication.offsets.groups.consumer_groups import (
@@ -22,6 +25,7 @@ from replication.offsets.groups.consumer_groups import (
 )
 from replication.offsets.groups.sync_round import SyncRound, TranslatedPosition
 from replication.offsets.offset_map import NOT_YET, Answer
+from replication.state import Operation
 
 HERE = TopicPartition("t", 0)
 MOVED = [
@@ -49,7 +53,9 @@ def failback(monkeypatch):
     sync = Sync()
     monkeypatch.setattr("replication.adapters.group_syncs.opened_sync", opened)
     back = a_flow("B", "A")
-    work = Failback(a_flow(), a_config(a_flow(), back), None, None, None, None)
+    taken = Operation("A->B", "op1", step="set groups")
+    operator = Operator(a_flow(), LogStore(), print, operation=taken)
+    work = Failback(a_flow(), a_config(a_flow(), back), None, operator, None, None)
     monkeypatch.setattr(Failback, "back", back)
     return work, sync
 
@@ -65,7 +71,7 @@ def test_what_time_does_not_help_is_left_and_named_and_the_others_are_set(failba
         "clients stay on both clusters"
     )
     assert sync.target.held == {"g": {HERE: Committed(15)}}
-    assert work.left == (LEFT, UNKNOWN, refused)
+    assert all_left_groups(work.operator.last()) == (LEFT, UNKNOWN, refused)
 
 
 def test_a_group_that_consumes_on_the_source_needs_no_other_offset_there(failback):
@@ -74,7 +80,7 @@ def test_a_group_that_consumes_on_the_source_needs_no_other_offset_there(failbac
     sync.target.held["k"] = {}
     sync.target.states["k"] = "Stable"
     assert "left: k, denied" in work._set_groups(None)
-    assert work.left == (UNKNOWN,)
+    assert all_left_groups(work.operator.last()) == (UNKNOWN,)
 
 
 def test_what_is_not_known_now_is_tried_again(failback):

@@ -27,4 +27,4 @@ def test_a_group_that_may_not_be_read_does_not_keep_the_failback_from_its_end(mo
     sync.offsets.translate = lambda *_, **__: {}
     work = SimpleNamespace(flow=flow, sync=sync)
     step = TopicRecreation(work, clients=None)
-    assert step.set_groups(None) == "no other group read there"
+    assert step.set_groups(None) == ("no other group read there", ())

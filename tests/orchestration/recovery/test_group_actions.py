@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import ClassVar
 
 import pytest
 from support.fakes.memory_groups import Groups
+from support.fakes.state_logs import LogStore
 from support.settings.configs import a_config, a_flow
 
 from orchestration.recovery.failover import Failover
@@ -18,8 +20,10 @@ from orchestration.recovery.group_actions import (
     on_target,
     require_committed,
 )
+from orchestration.recovery.left_groups import left_groups, with_left_groups
+from orchestration.recovery.operator import Operator
 from replication.errors import ClusterRejected, ClusterUnavailable
-from replication.model import OffsetRange, TopicPartition
+from replication.model import Desired, OffsetRange, TopicPartition
 from replication.offsets.groups.consumer_groups import (
     CommitGroup,
     Committed,
@@ -30,6 +34,7 @@ from replication.offsets.groups.group_sync import GroupSync
 from replication.offsets.groups.shared_partitions import DesiredPositions
 from replication.recovery.group_positions import GroupPosition
 from replication.recovery.group_sync_age import GroupSyncAge
+from replication.state import Intent, Operation, status_topic
 from replication.supervision.recovery_point import recovery_point
 
 HERE = TopicPartition("t", 0)
@@ -109,6 +114,8 @@ def test_a_position_in_a_merged_partition_is_named_while_another_source_is_silen
 SET = CommitGroup("g", {HERE: Committed(10)})
 OTHER = CommitGroup("h", {HERE: Committed(20)})
 LEFT = LeaveOffset("k", HERE, "why")
+DONE = tuple((name, 1, "did") for name in ("stop", "fence", "prove positions", "set groups"))
+TAKEN = Operation("A->B", "op1", "failover", "running", "set groups", DONE, turn=1)
 
 
 def test_what_brokers_refuse_is_left_and_named_and_the_others_are_set():
@@ -134,7 +141,8 @@ def test_what_was_not_committed_for_a_moment_is_tried_again():
 def test_a_failover_names_what_brokers_refused_and_opens_the_target(monkeypatch):
     target, found = Groups(), at(12)
     target.refused = {"g": ClusterRejected("denied")}
-    failover = Failover(a_flow(), a_config(), None, SimpleNamespace(), None, Sync())
+    operator = Operator(a_flow(), LogStore(), print, operation=replace(TAKEN, done=()))
+    failover = Failover(a_flow(), a_config(), None, operator, None, Sync())
     point = recovery_point(())
     report = FailoverReport("A->B", point, (found,), (SET, LEFT), GroupSyncAge(5, 5))
     monkeypatch.setattr(Failover, "_report", lambda *_: report)
@@ -143,5 +151,28 @@ def test_a_failover_names_what_brokers_refused_and_opens_the_target(monkeypatch)
     did = failover._set_groups(SimpleNamespace(id="1"))
     why = "its offsets were refused: denied"
     assert did == f"set the offsets of 0 of 1 group; 2 positions left; left: g, {why}"
-    assert [failover._outcome(each) for each in (SET, LEFT)] == [LeaveGroup("g", why), LEFT]
-    assert failover._outcome(OTHER) == LeaveGroup("h", "its offsets were not set")
+    assert left_groups(operator.last(), "set groups") == (LEFT, LeaveGroup("g", why))
+
+
+NOTED = with_left_groups(TAKEN, [LEFT, LeaveGroup("g", "its offsets were refused: denied")])
+NOW = LeaveGroup("k", "it has active members on the target (Stable)")
+
+
+@pytest.mark.parametrize(
+    ("found", "told"),
+    [
+        (NOTED, (LEFT, LeaveGroup("g", "its offsets were refused: denied"))),
+        (TAKEN, (LeaveGroup("g", "its offsets were not set"), NOW)),
+    ],
+    ids=["noted", "of an earlier release"],
+)
+def test_one_that_continues_tells_what_the_killed_one_left(monkeypatch, found, told):
+    store = LogStore()
+    store.write(status_topic("A"), found, Intent("A->B", Desired.STOP, "ada@one, failover op1", 1))
+    failover = Failover(a_flow(), a_config(), None, Operator(a_flow(), store, print), None, Sync())
+    report = FailoverReport("A->B", recovery_point(()), (), (SET, NOW), GroupSyncAge(5, 5))
+    monkeypatch.setattr(Failover, "_report", lambda *_: report)
+    monkeypatch.setattr("orchestration.recovery.operator.WATCH_S", 0)
+    done = failover.carry_out()
+    assert done.left == told
+    assert (done.operation.state, done.operation.writable) == ("done", "B")

@@ -8,8 +8,11 @@ from types import SimpleNamespace
 
 import pytest
 from support.fakes.memory_groups import Groups
+from support.fakes.state_logs import LogStore
 from support.settings.configs import a_config, a_flow
 
+from orchestration.recovery.left_groups import left_groups
+from orchestration.recovery.operator import Operator
 from orchestration.switchover import steps
 from orchestration.switchover.home_positions import HomePlan
 from orchestration.switchover.steps import SwitchoverSteps
@@ -26,6 +29,7 @@ from replication.offsets.groups.consumer_groups import (
 from replication.offsets.groups.sync_round import SyncRound, TranslatedPosition
 from replication.offsets.offset_map import NOT_YET, Answer
 from replication.recovery.switchover import SwitchoverOptions
+from replication.state import Operation
 
 ORDERS, COPY = TopicPartition("orders", 0), TopicPartition("A.orders", 0)
 KNOWN = TranslatedPosition("g", ORDERS, Committed(10), COPY, Answer(1010))
@@ -44,7 +48,9 @@ class Sync:
 
 def a_step(*moved: TranslatedPosition) -> SwitchoverSteps:
     sync = Sync(SyncRound(moved, (SET,)), Groups())
-    return SwitchoverSteps(a_flow(), a_config(), None, None, None, sync)
+    taken = Operation("A->B", "op1", step="set groups")
+    operator = Operator(a_flow(), LogStore(), print, operation=taken)
+    return SwitchoverSteps(a_flow(), a_config(), None, operator, None, sync)
 
 
 def test_groups_whose_offsets_are_known_are_set():
@@ -83,6 +89,8 @@ def test_a_group_without_a_place_is_left_only_if_somebody_agreed(kind):
         did = step._set_groups(None)
         assert did.startswith(whole)
         assert did.endswith(f"; left: h, {why}")
+        (left,) = left_groups(step.operator.last(), "set groups")
+        assert (left.group, left.reason) == ("h", why)
         assert step.sync.target.held == {"g": {COPY: Committed(1010)}}
 
 

@@ -33,6 +33,7 @@ from replication.errors import (
     ReplicationError,
 )
 from replication.model import Desired, TopicPartition
+from replication.offsets.groups.consumer_groups import LeaveGroup, LeaveOffset
 from replication.recovery.procedure import DONE, RUNNING, UNDONE, stopped_by
 from replication.recovery.source_writers import SourceWriters
 from replication.recovery.switchover import SwitchoverOptions, denials, switchover_steps
@@ -54,10 +55,12 @@ class Rehearsal(Switchover):
     """A switchover whose steps do in memory what they do on clusters.
 
     ``others`` replace steps. ``cluster``: the source's rights.
+    ``now``: what groups need at the end.
     """
 
     others: dict
     cluster: MemoryCluster
+    now: tuple = ()
 
     def works(self):
         return {
@@ -78,7 +81,7 @@ class Rehearsal(Switchover):
         return WriteDenial(self.cluster, "A", self.operator)
 
     def report(self):
-        return SwitchoverReport("A->B")
+        return SwitchoverReport("A->B", actions=self.now)
 
 
 def fail(problem, _now):
@@ -154,6 +157,27 @@ def test_another_operator_continues_one_that_was_killed(stage, step):
     assert [name for name, _, _ in done.done] == STEPS
     assert (done.state, done.writable) == (DONE, "B")
     assert not denials(["t"]) & stage.cluster.rights
+
+
+def test_what_the_killed_one_left_of_groups_is_told_and_not_what_is_so_since(stage):
+    """Its consumers are on the target by now: each of their groups has members there."""
+    left = LeaveOffset("g", HERE, "t-0 offset 3 is not copied yet")
+
+    def leaving(_now):
+        work.operator.note_left([left])
+        return "set"
+
+    work = stage.operator()
+    work.others = {"set groups": leaving, "allow writes": partial(fail, Killed())}
+    with pytest.raises(Killed):
+        work.carry_out()
+    last = stage.operator()
+    last.now = (LeaveGroup("h", "it has active members on the target (Stable)"),)
+    done = last.carry_out()
+    assert done.left == (left,)
+    assert done.as_json()["operation"]["left"] == {
+        "set groups": [{"group": "g", "topic": "t", "partition": 0, "why": left.reason}]
+    }
 
 
 @pytest.mark.parametrize("step", BEFORE_OPEN)
