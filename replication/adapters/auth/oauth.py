@@ -30,6 +30,7 @@ _TO_DO = {  # about a response, where its status says so much
     **dict.fromkeys((400, 401, 403), _CREDENTIALS),
     404: ": correct sasl.oauthbearer.token.endpoint.url",
 }
+_BUSY = (408, 429)  # a time-out, too many requests: the same request may be granted later
 
 
 class TokenSource(Protocol):
@@ -145,7 +146,8 @@ def _fetch(credentials: ClientCredentials) -> tuple[str, float]:
         return str(answer["access_token"]), float(answer.get("expires_in", 300))
     except urllib.error.HTTPError as error:
         error.close()
-        kind = ConfigError if error.code < 500 else ClusterUnavailable
+        passes = error.code >= 500 or error.code in _BUSY
+        kind = ClusterUnavailable if passes else ConfigError
         to_do = _TO_DO.get(error.code, "")
         raise kind(f"requesting a token from {shown}: HTTP {error.code}{to_do}") from None
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:

@@ -48,9 +48,11 @@ NOT_THERE = "HTTP 404: correct sasl.oauthbearer.token.endpoint.url"
         (b"400 No", b"", ConfigError, REJECTED.replace("401", "400")),
         (b"404 No", b"", ConfigError, NOT_THERE),
         (b"407 No", b"", ConfigError, "HTTP 407"),
+        (b"408 No", b"", ClusterUnavailable, "HTTP 408"),
+        (b"429 No", b"", ClusterUnavailable, "HTTP 429"),
         (b"503 No", b"", ClusterUnavailable, "HTTP 503"),
     ],
-    ids=["2 MB", "no text", "nested", "401", "400", "404", "407", "503"],
+    ids=["2 MB", "no text", "nested", "401", "400", "404", "407", "408", "429", "503"],
 )
 def test_what_is_no_token_is_one_error_without_a_secret(status, body, kind, reason):
     with pytest.raises(kind) as raised:
@@ -58,6 +60,25 @@ def test_what_is_no_token_is_one_error_without_a_secret(status, body, kind, reas
     output = str(raised.value)
     assert output.startswith("requesting a token from http://127.0.0.1:")
     assert output.endswith(f"/token: {reason}")
+
+
+def test_an_end_point_that_is_asked_too_often_leaves_the_token_that_is_still_good(monkeypatch):
+    now = [1000.0]
+    monkeypatch.setattr(oauth.time, "time", lambda: now[0])
+    answered = [
+        answers(b"200 OK", json.dumps({"access_token": "t", "expires_in": 100}).encode()),
+        answers(b"429 No", b""),
+    ]
+
+    def next_answer(near: socket.socket) -> None:
+        answered.pop(0)(near)
+
+    with a_server(next_answer) as port:
+        tokens = TokenProvider(ClientCredentials(f"http://127.0.0.1:{port}/token", "id", "hush"))
+        assert tokens.token() == "t"
+        now[0] += 90  # time to renew it
+        assert tokens.token() == "t"
+        assert not answered
 
 
 def test_a_response_that_drips_in_is_given_up(monkeypatch):
