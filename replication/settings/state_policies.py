@@ -54,8 +54,8 @@ class Policies:
     target_reset: Annotated[
         str,
         Key("on.target.reset", "choice continue|reseed|stop",
-            "the target topic was emptied or recreated: `continue` leaves the gap, `reseed` "
-            "copies from the source's start"),
+            "the target topic was truncated, or deleted and recreated: `continue` leaves the gap, "
+            "`reseed` copies from the source's start"),
     ] = "stop"  # fmt: skip
     target_foreign: Annotated[
         str,

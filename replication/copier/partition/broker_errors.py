@@ -48,7 +48,7 @@ _STUCK = {
     PartitionState.REFUSED,
     PartitionState.POSITION_LOST,
 }
-LOST_TAIL = "its last records were lost or deleted, or the topic was recreated"
+LOST_TAIL = "it was truncated, or deleted and recreated"
 # A response with one of these codes names the new leader if the broker knows it (KIP-951).
 LEADER_MOVED = {ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH}
 # A response with one of these codes may mean that the broker cannot read its log at this offset.

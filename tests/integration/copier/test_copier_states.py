@@ -572,7 +572,7 @@ def test_a_target_that_ends_before_our_last_record_is_noticed_before_anything_is
         "TARGET_RESET",
         (
             "the target ends at offset 2, before our last record, 8: "
-            "its last records were lost or deleted, or the topic was recreated"
+            "it was truncated, or deleted and recreated"
         ),
     )
     assert values(one.to, the(one)) == [b"a", b"b"]

@@ -100,8 +100,8 @@ def test_a_target_that_ends_before_what_was_acked_there_was_reset():
     error = target_reset(4, 9)
     assert (error.recovery, error.state) == (DECIDE, PartitionState.TARGET_RESET)
     assert error.reason == (
-        "the target ends at offset 4, before our last record, 8: its last records were lost or "
-        "deleted, or the topic was recreated"
+        "the target ends at offset 4, before our last record, 8: it was truncated, or deleted "
+        "and recreated"
     )
 
 
