@@ -87,10 +87,12 @@ def _parsed(key: str, value: Value, file: ParsedFile, notes: Notes) -> Value:
     try:
         found = values.parse(known.kind, client or scoped.name, text, known.least)
     except ValueError as error:
-        message = str(error)
+        message, fix = str(error), _hint(known)
         if has_placeholder(value.text, file.providers):
             message = f"{value.text} does not stand for a valid value"
-        notes.error(value.at, message, _hint(known))
+        elif known.kind == "addresses":
+            fix = ""  # the message shows the address as it is to be
+        notes.error(value.at, message, fix)
         return value
     if known.kind in ("patterns", "pattern") and isinstance(found, tuple):
         _check_patterns(found, value, notes)
@@ -141,7 +143,7 @@ def _hint(known: KnownKey) -> str:
     if name == "sasl-mechanism":
         choices = "|".join(SASL_MECHANISMS)
     if name == "addresses":
-        return "commas separate several addresses"
+        return "write host:port, such as broker-1:9092"
     if name == "cron":
         return "write five fields, such as 0 3 * * sun"
     if name in values.SPANS:

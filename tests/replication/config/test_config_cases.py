@@ -353,7 +353,7 @@ def test_a_refused_address_says_how_it_is_written(tmp_path, servers, right):
 @pytest.mark.parametrize("host", ["10.0.0.1", "broker", "[::1]"])
 def test_an_address_without_a_port_says_so(tmp_path, host):
     problem = re.escape(f"'{host}' has no port: write {host}:9092")
-    with pytest.raises(ConfigError, match=problem):
+    with pytest.raises(ConfigError, match=f"{problem}$"):
         loaded(tmp_path, TWO.replace("a:9092", host))
 
 
