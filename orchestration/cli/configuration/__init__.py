@@ -12,6 +12,8 @@
 ``plan``: ``isthmus plan`` and ``apply``: shows the changes on each cluster with reasons; makes them
 ``set_key``: ``isthmus set``: sets one key of a file, or removes it, unless ``check`` would refuse
     that
+``set_refusal``: Says why ``isthmus set`` rejects a change: what is wrong with the key, and what
+    else of the file
 ``topology``: ``isthmus topology``: draws the flows of a file, with the topic names on each target
 
 May import: what is below ``orchestration.cli.configuration``, ``orchestration.alerts``,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from orchestration.alerts.channel_findings import channel_findings
+from orchestration.cli.configuration.set_refusal import refusal
 from orchestration.cli.flows.flow_options import File  # noqa: TC001 - Typer reads the annotations
 from orchestration.cli.screen.console import console
 from orchestration.cli.screen.errors import end
@@ -18,7 +19,7 @@ from replication.config.file.findings import errors
 from replication.config.file.input_file import read_input
 from replication.config.file.properties import MalformedText, decode, parse_properties
 from replication.config.keys.connection_keys import is_secret
-from replication.config.load import Loaded, examine, problem_list
+from replication.config.load import Loaded, examine
 from replication.errors import ConfigError, EnvironmentProblem
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def set_key(
         raise ConfigError("give a value, or --remove to use the default")
     before = _content(file)
     after = _edited(before, key, _read(key, value))
-    loaded = _accepted(file, after, key)
+    loaded = _accepted(file, before, after, key)
     console().print(_shown(file, before, loaded), markup=False, highlight=False)
     if dry_run or after == before:
         end(0, f"{file} was not changed" + (": --dry-run" if dry_run else ""), is_output=True)
@@ -109,15 +110,16 @@ def _edited(content: bytes, key: str, value: str | None) -> bytes:
     return encoded
 
 
-def _accepted(file: Path, content: bytes, key: str) -> Loaded:
+def _accepted(file: Path, before: bytes, after: bytes, key: str) -> Loaded:
     """Return what the edited file means. Raises ConfigError: `isthmus check` would refuse it."""
-    loaded, findings = examine(file, content=content)
-    if found := errors(findings):
-        raise ConfigError(f"{problem_list(found)}\nnothing was changed")
-    if loaded is None:
+    loaded, findings = examine(file, content=after)
+    if loaded is None and not errors(findings):
         raise ConfigError(f"{file}: nothing to copy; nothing was changed")
-    if found := tuple(each for each in channel_findings(loaded) if each.key == key):
-        raise ConfigError(f"{problem_list(found)}\nnothing was changed")
+    found = errors(findings)
+    if loaded is not None and not found:
+        found = tuple(each for each in channel_findings(loaded) if each.key == key)
+    if found or loaded is None:
+        raise ConfigError(refusal(file, before, key, found))
     return loaded
 
 

@@ -11,7 +11,7 @@ from replication.config.keys import client_keys, mm2_keys, own_keys
 from replication.config.keys.connection_keys import CONNECTION, refusal
 from replication.config.keys.ignored_promises import is_unkept
 from replication.config.keys.mm2_keys import Fate, KnownKey
-from replication.config.keys.scopes import Scoped
+from replication.config.keys.scopes import Scoped, split_key
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from replication.config.file.findings import Notes
     from replication.config.file.properties import Value
 
+UNKNOWN = "unknown key"
 _PASSED_ON = (f"{PROVIDERS}.", "spark.conf.")  # any name may follow
 _OF_A_POLICY = "replication.policy.config."  # of the operator's own, which knows what they mean
 _CHECKED_WITH_VALUE = (own_keys.TOPIC_CONFIG, own_keys.TRANSFORM, *own_keys.CONNECT_TRANSFORMS)
@@ -89,6 +90,15 @@ def lookup(scoped: Scoped) -> KnownKey | None:
         case "top":
             return _TOP.get(name) or mm2_keys.WORKER.get(name) or mm2_keys.CONNECT_FLOW.get(name)
     return None
+
+
+def nearest(key: str, aliases: Collection[str], count: int) -> list[str]:
+    """Return the known keys that look most like an unknown one, the most alike first."""
+    scoped = split_key(key, aliases)
+    slip = [_SLIPS[scoped.name]] if scoped.name in _SLIPS else []
+    alike = difflib.get_close_matches(scoped.name, sorted(_names(scoped)), count, cutoff=0.6)
+    found = (mm2_keys.RENAMED.get(each, each) for each in (*slip, *alike))
+    return [f"{scoped.prefix}{each}" for each in dict.fromkeys(found)][:count]
 
 
 def is_setting(key: str) -> bool:
@@ -204,7 +214,7 @@ def _judge_unknown(value: Value, scoped: Scoped, notes: Notes) -> None:
         near = _SLIPS.get(scoped.name) or _near(scoped.name, _names(scoped))
         near = mm2_keys.RENAMED.get(near, near) if near else None
         hint = f"was {scoped.prefix}{near} meant?" if near else "remove it"
-        notes.doubt(value.at, "unknown key", hint)
+        notes.doubt(value.at, UNKNOWN, hint)
 
 
 def _unknown_cluster(scoped: Scoped) -> str | None:

@@ -53,6 +53,43 @@ def test_what_check_refuses_is_refused_and_nothing_changes(file, arguments, says
     assert file.read_bytes() == before
 
 
+def refused(file, *arguments) -> list[str]:
+    before = file.read_bytes()
+    message = str(run(file, *arguments).exception)
+    assert file.read_bytes() == before
+    return message.splitlines()
+
+
+def test_an_unknown_key_is_named_as_it_was_given_with_the_known_ones_that_are_nearest(file):
+    (message, end) = refused(file, "lag.sla.secnds", "5")
+    assert message == (
+        "lag.sla.secnds: unknown key → set one of the nearest: lag.sla.seconds, lag.sla.records, "
+        "lag.sla.ms; all keys are in docs/configuration.md"
+    )
+    assert end == f"nothing was changed in {file}"
+    (message, _) = refused(file, "A->B.task.max", "5")
+    assert message.startswith("A->B.task.max: unknown key → set one of the nearest: A->B.tasks.max")
+    (message, _) = refused(file, "xyzzy", "5")
+    assert message == "xyzzy: unknown key → all keys are in docs/configuration.md"
+
+
+def test_a_wrong_value_is_refused_without_a_line_that_the_file_does_not_have(file):
+    assert refused(file, "A.bootstrap.servers", "localhost") == [
+        "A.bootstrap.servers: 'localhost' has no port: write localhost:9092",
+        f"nothing was changed in {file}",
+    ]
+
+
+def test_what_else_is_wrong_has_the_lines_of_the_file_that_is_there(file):
+    file.write_text(f"topics = a, \\\n b, \\\n c\n{TWO}lag.sla.seconds = no\n")
+    line = 1 + file.read_text().splitlines().index("lag.sla.seconds = no")
+    (own, rest, other, end) = refused(file, "topics", "(")
+    assert own.startswith("topics: ")
+    assert rest == "other problems of the file as it would be:"
+    assert other.startswith(f"{file}:{line}: lag.sla.seconds: 'no' is not a duration")
+    assert end == f"nothing was changed in {file}"
+
+
 def test_a_removed_key_and_a_dry_run(file):
     result = run(file, "topics", "--remove", "--dry-run")
     assert "A->B: topics: orders → .*" in result.output
