@@ -84,9 +84,14 @@ def reachable_flows(
 
 def require_none_left(left: Mapping[str, str]) -> None:
     """Raise EnvironmentProblem with a line for each flow that was left, flow -> why, if any was."""
-    lines = [why if why.startswith(flow) else f"{flow}: {why}" for flow, why in left.items()]
-    if lines:
-        raise EnvironmentProblem("\n  ".join(lines))
+    if left:
+        raise EnvironmentProblem(left_lines(left))
+
+
+def left_lines(left: Mapping[str, str]) -> str:
+    """Return a line for each flow that was left, flow -> why."""
+    lines = (why if why.startswith(flow) else f"{flow}: {why}" for flow, why in left.items())
+    return "\n  ".join(lines)
 
 
 def _clusters(flows: Iterable[Flow], *, sources: bool) -> Iterator[tuple[str, Mapping[str, str]]]:

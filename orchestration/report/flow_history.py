@@ -54,6 +54,12 @@ class FlowSeries:
         return source, target
 
     @property
+    def is_known(self) -> bool:
+        """Whether the target answered when it was last looked at."""
+        look = self.last.look if self.last else None
+        return look is not None and look.seen.target_silence is None
+
+    @property
     def losses(self) -> Sequence[Loss]:
         """What was not copied, the newest first."""
         look = self.last.look if self.last else None

@@ -83,16 +83,15 @@ def _flow(each: FlowSeries) -> Iterator[str]:
         yield from _series(past.samples, past.lags, each.sla_s)
         yield f"<h3>The last {len(samples)} seconds</h3>"
     yield from _series(samples, each.lags, each.sla_s)
-    yield from _section(
-        "Not copied", ("topic-partitions", "state", "reason"), _halted(each), "all is copied"
-    )
-    yield from _section("Losses", ("what was not copied",), _losses(each), "nothing was lost")
-    yield from _section(
-        "Consumer groups", ("group", "partitions", "read (UTC)"), _groups(each), "none is synced"
-    )
-    yield from _section(
-        "Drills", ("ended (UTC)", "result", "RTO", "RPO"), _drills(each), "none was made yet"
-    )
+    halted, groups = ("topic-partitions", "state", "reason"), ("group", "partitions", "read (UTC)")
+    drills = ("ended (UTC)", "result", "RTO", "RPO")
+    for title, head, rows, none in (
+        ("Not copied", halted, _halted(each), "all is copied"),
+        ("Losses", ("what was not copied",), _losses(each), "nothing was lost"),
+        ("Consumer groups", groups, _groups(each), "none is synced"),
+        ("Drills", drills, _drills(each), "none was made yet"),
+    ):
+        yield from _section(title, head, rows, none if each.is_known else "not known")
 
 
 def _series(

@@ -11,11 +11,12 @@ from orchestration.cli.screen.errors import end
 from orchestration.cli.screen.output import Format, Output, print_data
 from orchestration.cli.screen.text_table import Column, TextTable
 from orchestration.flows.kafka_clients import read_config
-from orchestration.flows.reachability import answering_flows
+from orchestration.flows.reachability import left_lines, reachable_flows
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.auth.client_config import to_librdkafka
 from replication.adapters.topics.internal_topic_client import InternalTopicClient
 from replication.clock import now_ms
+from replication.errors import ReplicationError
 from replication.mm2.heartbeats import Age, ages
 from replication.naming.policy import is_heartbeat, policy_for
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from replication.settings.flow_settings import Flow
 
 _LAST = 1000  # records: some minutes of several pairs
+_NONE = "no heartbeat found: is emit.heartbeats.enabled set, and does a flow run?"
 
 
 def heartbeats(
@@ -36,18 +38,24 @@ def heartbeats(
     """Show the age of the newest heartbeat of each flow, on every target cluster.
 
     A record in `heartbeats` shows that a flow's driver (or MirrorMaker 2) runs; one in
-    `A.heartbeats` was copied from A. Exit code 1: there is no heartbeat.
+    `A.heartbeats` was copied from A. Exit code 1: there is no heartbeat, or a target did not
+    answer; the others are shown.
     """
     config = read_config(file)
-    flows = answering_flows(config, None, sources=False)
-    targets = {flow.target: flow for flow in flows}
-    found = [age for flow in targets.values() for age in _ages(flow, config)]
+    flows, left = reachable_flows(config, None, sources=False)
+    found: list[Age] = []
+    for flow in {each.target: each for each in flows}.values():
+        try:
+            found += _ages(flow, config)
+        except ReplicationError as error:
+            left |= {each.name: str(error) for each in flows if each.target == flow.target}
     if not output.is_text:
         print_data([asdict(each) for each in found], output)
     elif found:
         console().print(_table(found))
-    if not found:
-        end(1, "no heartbeat found: is emit.heartbeats.enabled set, and does a flow run?")
+    nothing = "" if found else _NONE
+    if failures := [*filter(None, (nothing, left_lines(left)))]:
+        end(1, "\n".join(failures))
 
 
 def _ages(flow: Flow, config: Config) -> list[Age]:

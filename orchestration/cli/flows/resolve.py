@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -18,9 +18,9 @@ from orchestration.flows.intents import signature
 from orchestration.flows.kafka_clients import KafkaClusters, read_config
 from orchestration.flows.names import require_name
 from orchestration.flows.observation.flow_reader import look_at
-from orchestration.flows.reachability import answering_flows
+from orchestration.flows.reachability import left_lines, reachable_flows, require_none_left
 from replication.clock import now_ms
-from replication.errors import ClusterUnavailable
+from replication.errors import ConfigError
 from replication.model import ABSENT, FlowState, PartitionState
 from replication.naming.name_changes import name_changes
 from replication.naming.selection import TopicSelector
@@ -37,7 +37,7 @@ from replication.supervision.operator_decisions import (
 from replication.supervision.partition_states import describe_loss
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from orchestration.flows.observation.clients import ClusterClients
     from orchestration.flows.observation.flow_look import FlowLook
@@ -75,7 +75,8 @@ def resolve(  # noqa: PLR0913 - the options of the command
     listed once for all its partitions, also before a driver runs. With --topic its name can be
     chosen again, if nothing else of the topic waits for that choice. A flow that is WRONG_CLUSTER
     continues when its address leads to the right cluster again; with accept, and --flow, the
-    clusters that the addresses lead to now are the right ones.
+    clusters that the addresses lead to now are the right ones. Exit code 1: a choice is not
+    possible, or a target did not answer; the flows of the others are listed, or set.
     """
     if choice is not None:
         choices = {ACCEPT, *(e for each in CHOICES.values() for e in each)}
@@ -85,8 +86,13 @@ def resolve(  # noqa: PLR0913 - the options of the command
         accept_clusters(config, flow, clusters)
         return
     chosen = flows_for(config, flow, all_=all_, changes=choice is not None)
-    looks = _with_right_clusters(_looks(config, chosen, clusters), choice)
-    _require_partitions(looks, topic, partition)
+    found, left = _looks(config, chosen, clusters)
+    looks = _with_right_clusters(found, choice, left)
+    try:
+        _require_partitions(looks, topic, partition)
+    except ConfigError:
+        require_none_left(left)  # it may be one of theirs
+        raise
     halted: list[Question] = [
         anchor
         for _, look in looks
@@ -99,7 +105,8 @@ def resolve(  # noqa: PLR0913 - the options of the command
         if choice is not None and topic is not None and not fitting(halted, choice):
             halted = _name_questions(changes, topic, again=True) or halted
     if not halted:
-        print_line("no partition is halted")
+        of = f" of {', '.join(each.name for each, _ in looks)}" if left else ""
+        print_line(f"no partition{of} is halted")
     elif choice is not None:
         halted = _answer([each for each, _ in looks], halted, choice, clusters)
     if halted:
@@ -108,7 +115,8 @@ def resolve(  # noqa: PLR0913 - the options of the command
         names = ", ".join(
             f"{_where(each)} ({each.state}: {' or '.join(CHOICES[each.state])})" for each in halted
         )
-        end(1, f"{choice} is not possible for {names}")
+        _end(f"{choice} is not possible for {names}", left)
+    require_none_left(left)
 
 
 def losses(
@@ -117,39 +125,56 @@ def losses(
     flow: Named = None,
     output: Format = Output.TEXT,
 ) -> None:
-    """List the offsets that were not copied, with time and reason. Entries are never removed."""
-    looks = _looks(read_config(file), flow, KafkaClusters())
+    """List the offsets that were not copied, with time and reason. Entries are never removed.
+
+    Exit code 1: a target did not answer; the flows of the others are listed.
+    """
+    looks, left = _looks(read_config(file), flow, KafkaClusters())
     found = [each for _, look in looks for each in look.seen.losses]
     if not output.is_text:
         print_data([asdict(each) for each in found], output)
+        require_none_left(left)
         return
     for each in found:
         print_line(f"{each.flow} {describe_loss(each)}")
     if not found:
-        print_line("no offset was skipped")
+        of = f" of {', '.join(each.name for each, _ in looks)}" if left else ""
+        print_line(f"no offset{of} was skipped")
+    require_none_left(left)
 
 
 def _looks(
     config: Config, names: Sequence[str] | None, clusters: ClusterClients
-) -> Iterator[tuple[Flow, FlowLook]]:
-    for flow in answering_flows(config, names, sources=False):
+) -> tuple[list[tuple[Flow, FlowLook]], dict[str, str]]:
+    """Return a look at each flow whose target answers; of the others why there is none."""
+    flows, left = reachable_flows(config, names, sources=False)
+    found = []
+    for flow in flows:
         look = look_at(flow, clusters)
-        if look.seen.target_silence is not None:
-            raise ClusterUnavailable(f"{flow.name}: {look.seen.target_silence}")
-        yield flow, look
+        if look.seen.target_silence is None:
+            found.append((flow, look))
+        else:
+            left[flow.name] = look.seen.target_silence
+    if not found:
+        require_none_left(left)
+    return found, left
+
+
+def _end(reason: str, left: Mapping[str, str]) -> NoReturn:
+    """End with a reason, and with what was left besides."""
+    end(1, "\n".join([*([left_lines(left)] if left else []), reason]))
 
 
 def _with_right_clusters(
-    looks: Iterable[tuple[Flow, FlowLook]], choice: str | None
+    found: list[tuple[Flow, FlowLook]], choice: str | None, left: Mapping[str, str]
 ) -> list[tuple[Flow, FlowLook]]:
     """Report the flows whose source is another cluster, and leave them out: nothing was halted."""
-    found = list(looks)
     wrong = [each for each in found if each[1].seen.wrong_cluster]
     for flow, look in wrong:
         print_line(f"{flow.name} {FlowState.WRONG_CLUSTER}: {look.seen.wrong_cluster}", err=True)
     if wrong and (choice is not None or len(wrong) == len(found)):
         names = ", ".join(flow.name for flow, _ in wrong)
-        end(1, f"{names}: correct the address, or accept the cluster, before you choose")
+        _end(f"{names}: correct the address, or accept the cluster, before you choose", left)
     return [each for each in found if each not in wrong]
 
 

@@ -12,7 +12,7 @@ from rich.progress import track
 from orchestration.cli.flows.flow_options import File  # noqa: TC001 - Typer reads the annotations
 from orchestration.cli.screen.console import console
 from orchestration.flows.kafka_clients import KafkaClusters, read_config
-from orchestration.flows.reachability import answering_flows
+from orchestration.flows.reachability import reachable_flows, require_none_left
 from orchestration.flows.status_view import StatusView
 from orchestration.report.event_log import open_history, stored_samples
 from orchestration.report.flow_history import FlowSeries
@@ -52,22 +52,25 @@ def report(
 
     It shows topology, states, lag, throughput, latency, a heat map of topics, losses, groups and
     drills, and needs no other file. Older data comes from Dagster's history in the state
-    directory of `isthmus run`. Exit code 1: a target did not answer, or the page could not be
-    written.
+    directory of `isthmus run`. Exit code 1: a target did not answer, and the page says so of its
+    flows; or the page could not be written.
     """
     back_ms = _span_ms(since)
     config, clusters = read_config(file), KafkaClusters()
-    flows = answering_flows(config, None, sources=False)
+    flows, left = reachable_flows(config, None, sources=False)
+    drills = {each.name: _drills(each, clusters) for each in flows}
     histories = {
-        each.name: FlowSeries(each.name, each.lag_sla.total_seconds(), _drills(each, clusters))
-        for each in flows
+        each.name: FlowSeries(each.name, each.lag_sla.total_seconds(), drills.get(each.name, ()))
+        for each in config.flows
     }
     view = StatusView(config, Launcher(state_directory(), file.absolute()))
-    screen = console(stderr=True)
+    screen, until = console(stderr=True), time.monotonic() + seconds
     for n in track(range(seconds), "sampling", console=screen, disable=not screen.is_terminal):
         at_ms = now_ms()
         for each in view.look():
             histories[each.name].add(each, at_ms)
+        if time.monotonic() >= until:  # a silent cluster takes longer than a second
+            break
         if n < seconds - 1:
             time.sleep(1)
     if back_ms:
@@ -77,6 +80,7 @@ def report(
     except OSError as error:
         raise EnvironmentProblem(f"writing {page_file}: {error.strerror}") from error
     typer.echo(f"wrote {page_file}")
+    require_none_left(left)
 
 
 def _span_ms(text: str) -> int:

@@ -17,8 +17,8 @@ from orchestration.cli.screen.text_table import Column, TextTable
 from orchestration.flows.group_rows import differences
 from orchestration.flows.intents import named_flows
 from orchestration.flows.kafka_clients import read_config
-from orchestration.flows.reachability import answering_flows
-from replication.errors import ClusterRejected, ClusterUnavailable
+from orchestration.flows.reachability import left_lines, reachable_flows, require_none_left
+from replication.errors import ClusterRejected, ClusterUnavailable, ReplicationError
 from replication.offsets.groups.consumer_groups import explain_group
 from replication.planning.explain import counted
 
@@ -53,18 +53,30 @@ def diff(
 ) -> None:
     """Show which offsets `sync` would commit, and each group's lag on both clusters.
 
-    Exit code 2: an offset would change.
+    Exit code 2: an offset would change. 1: it is not known of all flows, as a cluster did not
+    answer; the others are shown.
     """
     config = read_config(file)
-    flows = answering_flows(config, flow)
-    found = [line for each in flows for line in _differences(each, config)]
+    flows, left = reachable_flows(config, flow)
+    found: list[GroupOffsetDifference] = []
+    for each in flows:
+        try:
+            found += _differences(each, config)
+        except ReplicationError as error:
+            left[each.name] = str(error)
+    if all(each.name in left for each in flows):
+        require_none_left(left)
     if not output.is_text:
         print_data([asdict(each) for each in found], output)
     else:
         console().print(_table(found) if found else _NONE)
-    if changes := sum(each.action == "set" for each in found):
+    changes, last = sum(each.action == "set" for each in found), []
+    if changes:
         to_do = f"set them with: isthmus offsets sync FILE{as_options(config, flow)}"
-        end(2, f"{counted(changes, 'offset')} would change; {to_do}")
+        last = [f"{counted(changes, 'offset')} would change; {to_do}"]
+    if left:
+        end(1, "\n".join([*last, left_lines(left)]))
+    end(2 if changes else 0, "".join(last))
 
 
 def pending_groups(config: Config, names: Sequence[str] | None) -> dict[str, list[str]]:

@@ -11,7 +11,7 @@ from orchestration.cli.flows.flow_options import All, Changed, flows_for, named_
 from orchestration.cli.screen.errors import end
 from orchestration.cli.screen.given_file import keep_file, print_line
 from orchestration.flows.kafka_clients import KafkaClusters, read_config
-from orchestration.flows.reachability import answering_flows
+from orchestration.flows.reachability import answering_flows, left_lines, reachable_flows
 from orchestration.handover.handover import (
     UNPROVEN_HELP,
     examine_flow,
@@ -24,8 +24,12 @@ from replication.mm2.takeover import explain
 from replication.planning.explain import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from orchestration.handover.handover import TakeoverFinding
     from replication.mm2.takeover import Unproven
+    from replication.settings.config import Config
+    from replication.settings.flow_settings import Flow
 
 Yes = Annotated[
     bool, typer.Option("--yes", "-y", help="Carry out the plan; without --yes it is only shown.")
@@ -50,12 +54,14 @@ def takeover(  # noqa: PLR0913 - the options of the command
 ) -> None:
     """Take flows over from MirrorMaker 2 where it stopped: no record is repeated or skipped.
 
-    Shows the plan; --yes carries it out. MirrorMaker 2 must be stopped, and so must the flow. Exit
-    code 1: the offset of a partition could not be verified.
+    Shows the plan; --yes carries it out, if all clusters of the flows that are named answer.
+    MirrorMaker 2 must be stopped, and so must the flow. Exit code 1: the offset of a partition
+    could not be verified, or a cluster did not answer; the plan shows the other flows.
     """
     config, clusters = read_config(from_mm2), KafkaClusters()
     unproven: list[Unproven] = []
-    for each in answering_flows(config, flows_for(config, flow, all_=all_, changes=yes)):
+    flows, left = _flows(config, flows_for(config, flow, all_=all_, changes=yes), changes=yes)
+    for each in flows:
         anchors = stopped_anchors(each, clusters)
         found = examine_flow(each, config, watch_seconds, search)
         _print(found)
@@ -68,10 +74,13 @@ def takeover(  # noqa: PLR0913 - the options of the command
         unproven += found.unproven(trust=trust_stored)
     if not yes:
         print_line("nothing was changed: run it again with --yes")
+    failures = [left_lines(left)] if left else []
     if not yes and unproven:
         partitions, first = counted(len(unproven), "partition"), unproven[0]
-        why = f"{first.ends.source}: {first.why}"
-        end(1, f"the offsets of {partitions} could not be verified, first {why}. {UNPROVEN_HELP}")
+        why = f"{first.ends.source}: {first.why}. {UNPROVEN_HELP}"
+        failures.append(f"the offsets of {partitions} could not be verified, first {why}")
+    if failures:
+        end(1, "\n".join(failures))
 
 
 def handback(
@@ -84,11 +93,13 @@ def handback(
 ) -> None:
     """Hand flows back to MirrorMaker 2 where they stopped: no record is repeated or skipped.
 
-    Shows the plan; --yes carries it out. The flow must be stopped or paused; it is stopped until
-    `isthmus resume`. MirrorMaker 2 must not run yet.
+    Shows the plan; --yes carries it out, if all clusters of the flows that are named answer. The
+    flow must be stopped or paused; it is stopped until `isthmus resume`. MirrorMaker 2 must not run
+    yet. Exit code 1: a cluster did not answer; the plan shows the other flows.
     """
     config, clusters = read_config(to_mm2), KafkaClusters()
-    for each in answering_flows(config, flows_for(config, flow, all_=all_, changes=yes)):
+    flows, left = _flows(config, flows_for(config, flow, all_=all_, changes=yes), changes=yes)
+    for each in flows:
         returns = plan_return(each, config, stopped_anchors(each, clusters), search)
         print_line(f"{each.name}: offsets to store in {each.mm2.offsets_topic} on {each.target}")
         for one in returns:
@@ -98,6 +109,21 @@ def handback(
             print_line(f"{each.name}: {len(returns)} partitions handed back; start MirrorMaker 2")
     if not yes:
         print_line("nothing was changed: run it again with --yes")
+    if left:
+        end(1, left_lines(left))
+
+
+def _flows(
+    config: Config, names: Sequence[str] | None, *, changes: bool
+) -> tuple[tuple[Flow, ...], dict[str, str]]:
+    """Return the flows whose clusters answer, and why the others are left.
+
+    Where it ``changes`` something all must answer: one MirrorMaker 2 copies all of them, so with a
+    part of them handed over it could neither be started again nor stay stopped.
+    """
+    if changes:
+        return answering_flows(config, names), {}
+    return reachable_flows(config, names)
 
 
 def _print(found: TakeoverFinding) -> None:

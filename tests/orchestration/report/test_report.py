@@ -130,3 +130,17 @@ def test_partitions_that_are_not_copied_are_listed_with_their_reasons_the_worst_
         "stock-1, 2</td><td>REFUSED</td><td>too &lt;large&gt;",
         "carts-0</td><td>NOT_SELECTED</td><td>left out",
     ]
+
+
+def test_what_a_target_that_does_not_answer_knows_is_not_said_to_be_nothing(world):
+    def silence() -> None:
+        world.target.silent = True
+
+    nothing = ("all is copied", "nothing was lost", "none is synced", "none was made yet")
+    known, unknown = looked(world, lambda: world.copy(records=3, end=10)), looked(world, silence)
+    assert all(each in page([known], AT) for each in nothing)
+    text = page([unknown], AT)
+    assert not any(each in text for each in nothing)
+    assert text.count("<p>not known</p>") == len(nothing)
+    assert "UNKNOWN: target cluster B did not answer" in text
+    assert "not healthy: A-&gt;B" in text

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from support.fakes.fake_flows import World
 from support.flows.command import runner
@@ -11,7 +13,7 @@ from orchestration.flows.observation.flow_reader import look_at
 from orchestration.flows.reachability import Answers
 from replication.config.load import load_config
 from replication.model import PartitionState
-from replication.state import AbsentTopic, Anchor, ClusterIds, Decision, NameDecision
+from replication.state import AbsentTopic, Anchor, ClusterIds, Decision, Loss, NameDecision
 
 CONFIG = """\
 clusters = A, B
@@ -112,6 +114,63 @@ def test_a_choice_is_made_for_no_flow_that_was_not_named(resolve, file):
 def test_a_partition_that_runs_is_no_question_and_no_error(resolve):
     ended, _ = resolve("--topic", "orders", "--partition", 0)
     assert (ended.code, ended.out) == (0, "no partition is halted\n")
+
+
+SILENT = "B->A: cluster A does not answer: refused"
+
+
+@pytest.fixture
+def without_a(monkeypatch, resolve):
+    """Run the command while A, the target of B->A, does not answer."""
+
+    def ask(answers):
+        answers.silent = {"A": "refused"}
+        return answers
+
+    monkeypatch.setattr(Answers, "ask", ask)
+    return resolve
+
+
+def test_what_is_halted_in_the_other_flows_is_listed_while_a_target_is_silent(without_a):
+    ended, _ = without_a()
+    assert (ended.code, ended.lines[-1]) == (1, f"error: {SILENT}")
+    assert all(f" {each} " in ended.out for each in ("orders-1", "stock-0"))
+    ended, _ = without_a("--topic", "orders", "--partition", 0)
+    assert ended.lines == ["no partition of A->B is halted", f"error: {SILENT}"]
+    ended, _ = without_a("--flow", "A->B", "--topic", "orders", "--partition", 0)
+    assert (ended.code, ended.lines) == (0, ["no partition is halted"])
+
+
+def test_a_choice_goes_to_the_other_flows_while_a_target_is_silent(without_a):
+    ended, decided = without_a("skip", "--topic", "orders", "--all")
+    assert (ended.code, decided) == (1, {("orders", 1)})
+    assert ended.lines == ["A->B orders-1 REFUSED: skip", f"error: {SILENT}"]
+    ended, decided = without_a("skip", "--all")
+    assert (ended.code, decided) == (1, {("orders", 1)})
+    assert ended.lines[-2:] == [
+        SILENT,
+        "skip is not possible for stock-0 (SOURCE_TRUNCATED: continue)",
+    ]
+
+
+def test_a_topic_that_a_silent_target_may_know_is_not_said_to_be_none(without_a):
+    ended, _ = without_a("--topic", "users")
+    assert (ended.code, ended.lines) == (1, [f"error: {SILENT}"])
+    ended, _ = without_a("--topic", "users", "--flow", "A->B")
+    assert (ended.code, "no topic 'users'" in ended.err) == (2, True)
+
+
+@pytest.mark.usefixtures("without_a")
+def test_losses_of_the_other_flows_are_listed_while_a_target_is_silent(
+    world, file, monkeypatch, capsys
+):
+    run = runner(monkeypatch, capsys)
+    assert run("losses", file).lines == ["no offset of A->B was skipped", f"error: {SILENT}"]
+    lost = Loss("A->B", "orders", 0, "", 5, next=9, reason="deleted", at_ms=1)
+    world.target.write("isthmus-anchors.A.internal", lost)
+    ended = run("losses", file, "-o", "json")
+    assert (ended.code, ended.err) == (1, f"error: {SILENT}\n")
+    assert [each["topic"] for each in json.loads(ended.out)] == ["orders"]
 
 
 def test_a_choice_for_a_halted_partition_leaves_a_name_that_was_decided(resolve, world):
