@@ -11,16 +11,17 @@
 ``drill``: A drill as an operator carries it out: failover and failback, practised with canary
     records
 ``failback``: A failback as an operator carries it out: clients return to a source that was lost
-``flows``: Flows as a person asks about them: observed, compared, paused
+``flows``: What command and Dagster do with flows: observe, compare, pause, restart
 ``handover``: Takeover from MirrorMaker 2 and handback: what both sides show, the plan, its
     execution
-``recovery``: A procedure as an operator carries it out, and the failover: what it finds, does and
-    records
+``recovery``: A failover as an operator carries it out, and the steps and records that all
+    procedures share
 ``report``: A page about a file's flows for people who do not run them: what ``isthmus report``
     writes
 ``services``: What runs on this machine and its files: Dagster's services, Spark applications, ports
 ``switchover``: A switchover as an operator carries it out: clients move while both clusters work
-``verification``: Verifies with Spark that what flows copied is what their sources hold
+``verification``: Runs of ``isthmus verify``: Spark compares the ranges copied since the last good
+    run
 
 May import: ``replication`` and ``spark_jobs.verification.verification_job``. Nothing else imports
 dagster. A run of Dagster is the driver of a verification, so that one module imports one of Spark's

@@ -12,15 +12,14 @@
 ``history``: A bounded job that appends records of files to the copies of a flow
 ``metrics``: Metrics of a driver: collected when Prometheus asks, served over HTTP, or pushed over
     OTLP
-``planning``: What a flow copies now: topics found, names checked, delivery modes, the units'
+``planning``: Plans of a running flow: topics found, names checked, delivery modes, the units'
     template
 ``process``: The process of a driver: JVM, Spark session, files, identity, the watchdog of its loop
 ``source``: Spark's streaming source ``isthmus``: each micro-batch is an epoch, each of its tasks a
     unit
 ``transform``: Transforms the records of a flow's topics by Spark: SQL, functions, single message
     transforms
-``verification``: Bounded jobs that verify what a flow copied or transformed: a task takes offset
-    ranges
+``verification``: Spark's side of a verification: bounded jobs whose tasks compare offset ranges
 
 May import: ``replication``. Nothing else imports pyspark.
 """

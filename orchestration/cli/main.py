@@ -113,12 +113,16 @@ VERBS = {
     ),
     "smoke": Verb("local.smoke", "smoke", "Copy under kill -9, then compare every record."),
     "down": Verb("local.run", "down", "Stop everything that `run` or `demo` started here."),
-    "compare": Verb("flows.compare", "compare", "Compare every record of source and target."),
+    "compare": Verb(
+        "flows.compare",
+        "compare",
+        "Compare every record with its copy, all each time, in this process.",
+    ),
     "completion": Verb("screen.completion", "completion", "Print a shell completion script."),
     "verify": Verb(
         "flows.verify",
         "verify",
-        "Compare sources and copies with Spark, from where the last run ended.",
+        "Compare what was copied since the last good run, by a Spark job.",
     ),
     "dev": Verb("local.dev", "app", "Start and stop Kafka clusters on this machine."),
 }

@@ -1,9 +1,10 @@
-"""Flows as a person asks about them: observed, compared, paused. For command and Dagster.
+"""What command and Dagster do with flows: observe, compare, pause, restart.
 
 ``batch_run``: Carries out a run of a batch flow: starts its driver, watches it, and says what it
     copied
 ``cluster_overview``: What each cluster says of itself: version, brokers, controller, clock
-``comparison``: Compares what flows copied with their sources, record by record
+``comparison``: Runs of ``isthmus compare``: compares all records each time, in the command's own
+    process
 ``group_rows``: Group offsets as rows: compared, exported and imported as JSON or CSV
 ``intents``: Writes a flow's desired state (run, pause, stop), which supervisor and driver follow
 ``kafka_clients``: Kafka clients of a configuration's clusters, created once per process and reused

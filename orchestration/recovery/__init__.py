@@ -1,4 +1,4 @@
-"""A procedure as an operator carries it out, and the failover: what it finds, does and records.
+"""A failover as an operator carries it out, and the steps and records that all procedures share.
 
 Switchover, failback and drill have rooms of their own.
 

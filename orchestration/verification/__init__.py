@@ -1,7 +1,6 @@
-"""Verifies with Spark that what flows copied is what their sources hold. For ``isthmus verify``.
+"""Runs of ``isthmus verify``: Spark compares the ranges copied since the last good run.
 
-By ranges, and it remembers up to where; ``orchestration.flows.comparison`` compares all of a topic
-once, in the process of the command.
+``orchestration.flows.comparison`` compares all records each time, in the command's own process.
 
 ``differences``: Compares ranges that differ record by record, and names what is wrong
 ``flow_verification``: One verification of a flow: plan, compare, look into what differs, remember

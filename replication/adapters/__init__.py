@@ -1,4 +1,4 @@
-"""Everything outside the core: clusters, key stores, processes; implements its protocols.
+"""All I/O: the clients of clusters, for the protocols of ``client``; key stores, processes.
 
 ``reachability``: Asks clusters whether they answer: all of them at once, each at all of its
     addresses
@@ -18,7 +18,7 @@
     a unit
 ``admin``: Topics, configs, ACLs and offsets over confluent-kafka's AdminClient
 ``auth``: How a client logs in: Java client properties for both libraries, key stores, OAuth tokens
-``local``: What runs on this machine: Kafka brokers for tests and demos, Java, processes, files
+``local``: Adapters to this machine: Kafka brokers for tests and demos, Java, processes, files
 ``probes``: Looks at a cluster once, for a diagnosis: each address step by step, and what it says of
     itself
 ``local_secured``: Clusters on this machine whose clients log in: certificates, key stores, users,

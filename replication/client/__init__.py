@@ -1,6 +1,4 @@
-"""What the core asks of a cluster: protocols for the adapters, values, readers over them.
-
-No client is here: ``replication.adapters`` implements the protocols.
+"""Protocols of what the core asks of a cluster; the clients themselves are in ``adapters``.
 
 ``acl_values``: ACL bindings as values: resource, pattern, principal, operation, permission
 ``admin``: Interfaces to a cluster's topics, configs and ACLs and to Isthmus' state topics

@@ -1,4 +1,4 @@
-"""What has to change on a target: topics, configs, ACLs; planned, explained and applied.
+"""Plans of a target: topics, configs and ACLs that have to change; planned, explained, applied.
 
 ``acl_commands``: Required ACLs as commands of ``kafka-acls.sh``
 ``acl_sync``: Plans which ACLs on the target follow those on the source

@@ -1,4 +1,4 @@
-"""Failover, switchover, failback, drill: their steps, where a flow stood, and what may be missing.
+"""Rules of failover, switchover, failback, drill: steps, where a flow stood, what may be missing.
 
 ``canaries``: The records of a drill, and what became of them: lost, repeated, different
 ``diverged_tail``: Finds the records of a source that never arrived at the target: its diverged tail

@@ -1,4 +1,4 @@
-"""Verification: which offset ranges of source and target should be equal, and whether they are.
+"""Rules of a verification: which ranges of source and target should be equal, and whether they are.
 
 ``range_check``: Compares one offset range of a partition with its copy, over the wire protocol
 ``range_parts``: Finds the parts of a range that differ: what is equal need not be looked at record

@@ -1,4 +1,4 @@
-"""What a flow copies now: topics found, names checked, delivery modes, the units' template.
+"""Plans of a running flow: topics found, names checked, delivery modes, the units' template.
 
 ``absent_topics``: Names why a topic that was copied is not copied any more: deleted, denied, or not
     selected

@@ -1,4 +1,4 @@
-"""Bounded jobs that verify what a flow copied or transformed: a task takes offset ranges.
+"""Spark's side of a verification: bounded jobs whose tasks compare offset ranges.
 
 ``range_task``: Compares ranges in a Spark task
 ``verification_job``: Compares ranges with Spark: ``python -m

@@ -1,4 +1,4 @@
-"""Verbs about running flows.
+"""The commands about running flows: show, pause, resume, restart, resolve, compare, verify.
 
 ``accepted_clusters``: Accepts the clusters that a flow's addresses lead to now as the right ones
 ``alert``: ``isthmus alert test``: posts a test alert to each channel, and says whether it arrived

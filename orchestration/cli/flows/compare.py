@@ -86,6 +86,9 @@ def compare(  # noqa: PLR0913 - the options of the command
 ) -> None:
     """Compare every record of source and target: key, value, headers, timestamp and order.
 
+    All of both logs, each time, in this process; `isthmus verify` compares by a Spark job, and
+    only what was copied since its last good run.
+
     What the anchors say is copied must be on the target. Later source records
     that the target does not have yet are in flight: counted, not a difference.
     Where several flows write to one target topic, each flow is compared with

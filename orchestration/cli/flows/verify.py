@@ -65,11 +65,13 @@ def verify(  # noqa: PLR0913 - the options of the command
 ) -> None:
     """Compare the sources of flows and their copies with Spark, record by record.
 
+    What was copied since the last good run, with --full all; `isthmus compare` compares
+    all each time, in its own process, without Spark.
+
     A bounded Spark job compares key, value, headers, timestamp and order of all
     records up to the anchors, range by range. Ranges that differ are then
-    compared record by record. A run continues where the last good one ended.
-    Records in flight, deleted by retention, or skipped by a decision do not
-    count as differences. Reports are stored as HTML and JSON.
+    compared record by record. Records in flight, deleted by retention, or skipped
+    by a decision do not count as differences. Reports are stored as HTML and JSON.
 
     Exit code 0: equal, or all that is copied was verified before.
     1: there is a difference.

@@ -1,4 +1,4 @@
-"""Verbs that start and stop things on this machine.
+"""The commands that start or show what runs on this machine: run, batch, backfill, demo, logs.
 
 ``backfill``: ``isthmus backfill``: copies the history of topics that a stream began to copy later
 ``batch``: ``isthmus batch``: runs the batch flows of a file once, without Dagster

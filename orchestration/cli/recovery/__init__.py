@@ -1,4 +1,4 @@
-"""Verbs that move clients to another cluster, after a disaster or as planned.
+"""The commands about failover, failback, switchover and drill: their options and output.
 
 ``drill``: ``isthmus drill``: practises a failover and a failback with canary records
 ``failback``: ``isthmus failback``: moves clients back to a source that was lost and has returned

@@ -1,7 +1,6 @@
-"""Compares what flows copied with their sources, record by record. For ``isthmus compare``.
+"""Runs of ``isthmus compare``: compares all records each time, in the command's own process.
 
-In the command's own process, and once; ``orchestration.verification`` compares by Spark jobs,
-continues where it was, and remembers what it found.
+``orchestration.verification`` has Spark compare the ranges copied since the last good run.
 
 ``compared_partition``: One partition that is compared, and the result
 ``compared_span``: From which offsets on two logs are compared, and what stands before them

@@ -1,4 +1,4 @@
-"""What runs on this machine: Kafka brokers for tests and demos, Java, processes, files.
+"""Adapters to this machine: Kafka brokers for tests and demos, Java, processes, files.
 
 ``broker_classes``: The archive of a local broker's classes: ``python -m
     replication.adapters.local.broker_classes``
