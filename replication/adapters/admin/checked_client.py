@@ -19,13 +19,14 @@ from replication.adapters.admin.kafka_errors import ReportedErrors, our_errors, 
 from replication.adapters.admin.partition_leaders import PartitionLeaders
 from replication.adapters.auth.client_settings import RenewedClient, explained
 from replication.adapters.auth.reached_clusters import reached_by
-from replication.errors import WrongCluster
+from replication.errors import ClusterUnavailable, WrongCluster
+from replication.state.state_topic_names import PROBE_TOPIC
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
     from concurrent.futures import Future
 
-    from confluent_kafka.admin import ClusterMetadata, DescribeClusterResult
+    from confluent_kafka.admin import ClusterMetadata
 
     from replication.client.cluster_ids import Verify
     from replication.model import TopicPartition
@@ -74,6 +75,7 @@ class CheckedClient:
         self._settings = settings
         self._verify = verify
         self._reads_any = reads_any
+        self._topic = PROBE_TOPIC  # that ``cluster`` names; a visible one, once one is known
         self._complaints = ReportedErrors()
         self._clients = RenewedClient(settings, self._connected, is_refused=self._complaints.refuse)
         # By client: what a former one learns late is not known to its successor.
@@ -105,13 +107,20 @@ class CheckedClient:
         if self._verify is not None:
             self._verify(self.cluster_id())
 
-    def cluster(self, doing: str) -> DescribeClusterResult:
-        """Return what the cluster says of itself, be it the right one or not."""
+    def cluster(self, doing: str) -> ClusterMetadata:
+        """Return what the cluster says of itself, be it the right one or not.
+
+        Raises ClusterUnavailable where it lists no broker that is alive. librdkafka (2.16) ends
+        the process where DescribeCluster is answered so, as by a broker that has just started; a
+        metadata request that names a topic tells the same (decision 0033).
+        """
         with self._asking(doing) as client:
-            answers: Future[DescribeClusterResult] = client.describe_cluster(
-                request_timeout=self.timeout_s
+            found = self.metadata(client, self._topic)
+        if not found.brokers:
+            raise ClusterUnavailable(
+                f"{doing} at {self.address}: it lists no broker that is alive; one that has just "
+                "started does so for a moment"
             )
-            found = self.wait(answers)
         reached_by(self._settings).learn(str(found.cluster_id))
         return found
 
@@ -151,11 +160,14 @@ class CheckedClient:
 
     def metadata(self, client: AdminClient, *topic: str) -> ClusterMetadata:
         """Return the cluster's metadata, of one topic or of all; the client keeps it."""
-        return self._unless_refused(
+        found = self._unless_refused(
             lambda limit_s: client.list_topics(*topic, timeout=limit_s),
             self.timeout_s,
             KafkaException,
         )
+        visible = (name for name, each in found.topics.items() if each.error is None)
+        self._topic = next(visible, self._topic)  # brokers log who asks for a topic without rights
+        return found
 
     def _unless_refused(
         self, ask: Callable[[float], Answer], limit_s: float, unanswered: type[Exception]

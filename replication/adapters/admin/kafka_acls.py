@@ -18,7 +18,7 @@ from replication.client.acl_values import CLUSTER, GROUP, TOPIC, TRANSACTIONAL_I
 from replication.errors import NoAuthorizer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from concurrent.futures import Future
 
     from confluent_kafka.admin import AdminClient
@@ -44,8 +44,12 @@ _NOT_ALLOWED = KafkaError(KafkaError.CLUSTER_AUTHORIZATION_FAILED, "Cluster auth
 _NOBODYS = Acl(Resource(TOPIC, "isthmus-probe.internal"), "User:isthmus-probe", "*", "READ")
 
 
-def read_acls(client: AdminClient, timeout_s: float, *, to_change: bool) -> frozenset[Acl]:
+def read_acls(
+    client: AdminClient, timeout_s: float, require_broker: Callable[[], object], *, to_change: bool
+) -> frozenset[Acl]:
     """Return all ACLs of the kinds that we know. Raises NoAuthorizer, KafkaException.
+
+    ``require_broker`` raises where no broker is alive: see ``CheckedClient.cluster``.
 
     The library also answers "none" if the principal may not describe ACLs, and if there is no
     authorizer. A second request tells these cases apart; otherwise ACLs would be deleted because
@@ -57,6 +61,7 @@ def read_acls(client: AdminClient, timeout_s: float, *, to_change: bool) -> froz
         if _rejected(client_answer, timeout_s):
             raise KafkaException(_NOT_ALLOWED)
     elif not found:
+        require_broker()
         cluster = client.describe_cluster(
             include_authorized_operations=True, request_timeout=timeout_s
         ).result(timeout_s + 1)

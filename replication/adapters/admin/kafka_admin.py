@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -70,11 +71,11 @@ class KafkaAdmin:
 
     def broker_count(self) -> int:
         """Return how many brokers are alive."""
-        return len(self._checked.cluster("counting the brokers").nodes)
+        return len(self._checked.cluster("counting the brokers").brokers)
 
     def broker_default(self, name: str) -> str | None:
         """Return a broker's value of a setting; None when the credentials may not see it."""
-        broker = min(each.id for each in self._checked.cluster("listing the brokers").nodes)
+        broker = min(self._checked.cluster("listing the brokers").brokers)
         resource = ConfigResource(ResourceType.BROKER, str(broker))
         try:
             with self._checked.doing("reading a broker's settings") as client:
@@ -194,7 +195,8 @@ class KafkaAdmin:
     def acls(self, *, to_change: bool = False) -> frozenset[Acl]:
         """Return all ACLs, for a caller about ``to_change`` them. Raises ClusterRejected."""
         with self._checked.doing("reading ACLs") as client:
-            return read_acls(client, self._checked.timeout_s, to_change=to_change)
+            look = partial(self._checked.cluster, "reading ACLs")
+            return read_acls(client, self._checked.timeout_s, look, to_change=to_change)
 
     def create_acls(self, acls: Iterable[Acl]) -> Mapping[Acl, str]:
         """Create ACLs; return which were rejected, and why."""

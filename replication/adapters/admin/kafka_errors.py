@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _MAY_WORK_LATER = frozenset(
     {
         KafkaError._ALL_BROKERS_DOWN,
+        KafkaError._PARTIAL,  # it lists neither a broker nor a topic, as one that has just started
         KafkaError._RESOLVE,
         KafkaError._TIMED_OUT,
         KafkaError._TIMED_OUT_QUEUE,
