@@ -222,6 +222,8 @@ def _set_keepalive(sock: socket.socket) -> None:
 def _take_over(connection: KafkaConnection) -> OpenConnection:
     transport = connection.transport
     connection._reauth.cancel()  # the owner opens a new connection before it expires
+    if transport is None or transport._sock is None:  # it was lost since the login
+        raise kafka_errors.KafkaConnectionError("the broker closed the connection after the login")
     transport.pause_reading()
     sock, transport._sock = transport._sock, None
     transport._closed = True

@@ -16,6 +16,7 @@ from kafka.protocol.metadata import ApiVersionsResponse
 from kafka.protocol.sasl import SaslAuthenticateResponse, SaslHandshakeResponse
 from support.network.broken_servers import a_closed_port, a_server
 
+from replication.adapters.wire.connection import open_connection as open_connection_module
 from replication.adapters.wire.connection.open_connection import _reason, open_connection
 from replication.errors import ClusterRejected, ClusterUnavailable
 
@@ -183,3 +184,26 @@ def test_a_socket_that_was_taken_over_notices_a_silent_peer_and_sends_at_once():
 )
 def test_a_refusal_is_told_in_the_brokers_words(reported):
     assert _reason(Exception(reported)) == "wrong password"
+
+
+@pytest.mark.parametrize("lost", ["closed", "aborted"])
+def test_a_connection_that_is_lost_right_after_its_login_is_unavailable(monkeypatch, lost):
+    initialize = open_connection_module.KafkaConnection.initialize
+
+    async def initialized_and_lost(self, **limits):
+        await initialize(self, **limits)
+        await self
+        if lost == "closed":
+            self.close()
+        else:
+            self.transport.abort(OSError("reset"))
+
+    monkeypatch.setattr(
+        open_connection_module.KafkaConnection, "initialize", initialized_and_lost
+    )
+    with (
+        a_server(a_broker(0)) as port,
+        nothing_left_open(),
+        pytest.raises(ClusterUnavailable, match="closed the connection after the login"),
+    ):
+        open_connection("127.0.0.1", port, SASL, 5)
