@@ -30,7 +30,8 @@ _READ_EVERY_S = 30.0  # a topic may become compacted at any time
 class DeliveryModes:
     """The modes of one flow's topics, by its ``copy.delivery``.
 
-    Configs are read when a topic is new and every 30 s: the plan is made every few seconds.
+    Configs are read when a topic is new and every 30 s: the plan is made every few seconds. They
+    are read for each ``copy.delivery``, as they also say whose time the copies' records get.
     """
 
     delivery: str = "auto"
@@ -47,25 +48,27 @@ class DeliveryModes:
     ) -> Mapping[tuple[str, str], str]:
         """Return the mode of each (source topic, target topic)."""
         planned = set(pairs)
+        if planned - self._known.keys() or time.monotonic() >= self._read_at:
+            self._read(planned, source, target)
         if self.delivery != "auto":
             return dict.fromkeys(planned, self.delivery)
         if self.missing_guarantees():
             return dict.fromkeys(planned, Mode.TRANSACTIONAL)
-        if planned - self._known.keys() or time.monotonic() >= self._read_at:
-            theirs = source.topic_settings({here for here, _ in planned})
-            ours = target.topic_settings({there for _, there in planned})
-            self._known = {
-                each: mode_for(policy_of(theirs, each[0]), policy_of(ours, each[1]))
-                for each in planned
-            }
-            self.retimed = tuple(
-                sorted(
-                    there for here, there in planned if _replaces_time(theirs, here, ours, there)
-                )
-            )
-            self.unseen = next(chain(_unseen(theirs, "source"), _unseen(ours, "target")), "")
-            self._read_at = time.monotonic() + _READ_EVERY_S
         return self._known
+
+    def _read(
+        self, planned: set[tuple[str, str]], source: ClusterAdmin, target: ClusterAdmin
+    ) -> None:
+        theirs = source.topic_settings({here for here, _ in planned})
+        ours = target.topic_settings({there for _, there in planned})
+        self._known = {
+            each: mode_for(policy_of(theirs, each[0]), policy_of(ours, each[1])) for each in planned
+        }
+        retimed = (there for here, there in planned if _replaces_time(theirs, here, ours, there))
+        self.retimed = tuple(sorted(retimed))
+        if self.delivery == "auto":
+            self.unseen = next(chain(_unseen(theirs, "source"), _unseen(ours, "target")), "")
+        self._read_at = time.monotonic() + _READ_EVERY_S
 
 
 def _replaces_time(theirs: Settings, here: str, ours: Settings, there: str) -> bool:

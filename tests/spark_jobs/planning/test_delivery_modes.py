@@ -75,7 +75,28 @@ def test_configs_are_read_for_a_new_topic_and_now_and_then(monkeypatch):
 def test_the_operator_may_choose_for_all_topics():
     source = Configs(a="compact")
     found = DeliveryModes("append").of([("a", "A.a")], source, source)
-    assert (found, source.asked) == ({("a", "A.a"): "append"}, 0)
+    assert found == {("a", "A.a"): "append"}
+
+
+@pytest.mark.parametrize(
+    "modes",
+    [
+        DeliveryModes("append"),
+        DeliveryModes("transactional"),
+        DeliveryModes(missing_guarantees=lambda: "fencing"),
+    ],
+)
+def test_bl_043_the_targets_own_time_is_reported_however_a_topic_is_copied(modes):
+    source, target = MemoryCluster({"a": 1}), MemoryCluster({"A.a": 1})
+    target.configs["A.a"] = {"message.timestamp.type": "LogAppendTime"}
+    modes.of([("a", "A.a")], source, target)
+    assert modes.retimed == ("A.a",)
+
+
+def test_configs_that_are_hidden_are_no_matter_where_the_operator_has_chosen():
+    modes = DeliveryModes("append")
+    modes.of([("a", "A.a")], Configs("a"), Configs())
+    assert modes.unseen == ""
 
 
 @pytest.mark.parametrize(
