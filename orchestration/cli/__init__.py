@@ -1,6 +1,6 @@
 """The command ``isthmus``: one module per verb, imported when the verb is called.
 
-``main``: The command ``isthmus``: its list of subcommands, and how their errors are reported
+``main``: The command ``isthmus``: its list of subcommands, and the exit code of each error
 ``configuration``: Verbs that explain a file and what it would change
 ``flows``: The commands about running flows: show, pause, resume, restart, resolve, compare, verify
 ``local``: The commands that start or show what runs on this machine: run, batch, backfill, demo,

@@ -1,4 +1,4 @@
-"""The command ``isthmus``: its list of subcommands, and how their errors are reported.
+"""The command ``isthmus``: its list of subcommands, and the exit code of each error.
 
 A subcommand's module is imported when it is called: ``isthmus --help`` answers at once, and
 ``isthmus check`` does not import Dagster.

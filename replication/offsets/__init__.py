@@ -9,8 +9,8 @@
 ``known_points``: What a flow's state topics say of its partitions, transforms, groups and
     verifications
 ``log_bounds``: Says which offsets of a partition do not exist, and moves answers into the other log
-``source_divergence``: Finds the offset from which on the source lost records that were copied, and
-    has others now
+``source_divergence``: For translation: finds from which offset on a truncated source has other
+    records than its copy
 ``offset_map``: Sync points of source and target, and the answer for an offset that has no record
 ``offset_points``: Offset points: where target offset - source offset changes, stored for
     translation

@@ -1,4 +1,4 @@
-"""Finds the offset from which on the source lost records that were copied, and has others now.
+"""For translation: finds from which offset on a truncated source has other records than its copy.
 
 After an unclean leader election the source may soon end behind the copied position again. Only the
 leader epochs of its log show that the records there are not those that were copied (KIP-595: a

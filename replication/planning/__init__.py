@@ -14,8 +14,8 @@
 ``source_snapshot``: The desired topics of a target, from a snapshot of its sources
 ``target_snapshot``: Reads the state of a target: which flow writes to which topic, and which topics
     hold records
-``topic_configs``: Which configs of a source topic its copy takes, and whether it is copied by
-    append
+``topic_configs``: Which configs of a topic its copy takes, and whether compaction makes it
+    transactional
 ``topic_plan``: Plan which topics of a target are created, extended, altered, or left and why
 
 May import: ``naming``, ``client`` and what is below ``client``. Clusters are called by

@@ -1,4 +1,4 @@
-"""Which configs of a source topic its copy takes, and whether it is copied by append. Pure.
+"""Which configs of a topic its copy takes, and whether compaction makes it transactional. Pure.
 
 Each difference has its reason, for operators.
 The rules are MirrorMaker 2's: read-only and secret configs and those of a broker's file never

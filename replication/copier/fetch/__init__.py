@@ -18,8 +18,8 @@
 ``suspect_batches``: Batches of the source that could not be read: whom to ask again before one
     counts as damaged
 ``throttle``: Limit a unit's fetches to ``copy.max.bytes.per.second``, priority topics first
-``unclear_errors``: Find by further requests what the error of a partition is, where its Fetch
-    response does not say
+``unclear_errors``: Ask again where a Fetch response leaves open whether a source was truncated or a
+    batch damaged
 
 May import: ``produce``, ``takeover.connections``, ``partition``, ``spec`` and what is below
 ``copier``.

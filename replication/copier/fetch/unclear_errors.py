@@ -1,4 +1,4 @@
-"""Find by further requests what the error of a partition is, where its Fetch response does not say.
+"""Ask again where a Fetch response leaves open whether a source was truncated or a batch damaged.
 
 After OFFSET_OUT_OF_RANGE the offsets of the source's log are requested, and whether it knows our
 leader epoch; where a batch cannot be read, the batches around it.

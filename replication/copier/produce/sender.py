@@ -1,4 +1,4 @@
-"""Send batches to the target's brokers, and send them again after growing pauses.
+"""Send batches to the target's brokers: how much in a request, and when again after an error.
 
 Invariant A: appends are idempotent, and outside of transactions unless the unit is
 transactional, by a producer id that was obtained with the unit's transactional id. A retry sends

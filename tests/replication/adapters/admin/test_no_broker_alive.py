@@ -77,8 +77,6 @@ def test_a_topic_that_our_user_sees_is_named_once_one_is_known():
             assert admin.cluster_id() == "fake"
             admin.topic_names()
     named = [each.topics for each in broker.requests(MetadataRequest)]
-    first, last = (
-        {topic.name for topic in topics or ()} for topics in (named[0], named[-2])
-    )
+    first, last = ({topic.name for topic in topics or ()} for topics in (named[0], named[-2]))
     assert first <= {"isthmus-probe.internal"}
     assert last == {"orders"}

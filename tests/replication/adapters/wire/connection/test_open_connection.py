@@ -198,9 +198,7 @@ def test_a_connection_that_is_lost_right_after_its_login_is_unavailable(monkeypa
         else:
             self.transport.abort(OSError("reset"))
 
-    monkeypatch.setattr(
-        open_connection_module.KafkaConnection, "initialize", initialized_and_lost
-    )
+    monkeypatch.setattr(open_connection_module.KafkaConnection, "initialize", initialized_and_lost)
     with (
         a_server(a_broker(0)) as port,
         nothing_left_open(),
