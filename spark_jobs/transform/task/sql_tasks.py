@@ -134,6 +134,7 @@ def _write_results(slot: SlotWork, batches: Iterator[pa.RecordBatch]) -> SlotRep
     with closing(SqlStream()) as stream:
         for chunk, rows in stream.chunks(batches):
             take_results(outcomes[chunk.number], chunk.records, rows, chunk.first)
+    require_first_attempt()  # before a report that says of a slot that it committed nothing
     if not stream.is_whole:
         # Where Spark's side fails, Arrow's stream just ends: that is no end of the records.
         return SlotReport(
@@ -141,7 +142,6 @@ def _write_results(slot: SlotWork, batches: Iterator[pa.RecordBatch]) -> SlotRep
         )
     if failed := tuple(_failed(outcomes)):
         return SlotReport(failed=failed)
-    require_first_attempt()
     process = task_process()
     connected = process.run(process.connected(slot.clusters))
     return process.run(commit(connected, slot, outcomes))
