@@ -97,7 +97,8 @@ def _source(flow: Flow, beats: Iterable[str]) -> Iterator[Need]:
     registry = Resource(TOPIC, PRODUCERS_TOPIC)
     yield registry, ("READ",), "to separate copies from records produced on that cluster"
     anchors = Resource(TOPIC, ANCHORS_BEGIN, PREFIXED)
-    yield anchors, ("READ",), "to know which copies are there when that registry has lost entries"
+    lost = f"to know which copies are there when {PRODUCERS_TOPIC} has lost records"
+    yield anchors, ("READ",), lost
     yield _CLIENT_GROUPS, ("DESCRIBE",), "isthmus compare: its consumer finds its group coordinator"
 
 

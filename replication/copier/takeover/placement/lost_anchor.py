@@ -244,7 +244,7 @@ class LostAnchors:
 def _other_evidence(tail: OwnTail, point: OffsetPoint | None) -> str:
     """Return what says that a partition was copied, of which the target shows nothing."""
     if point is not None:
-        return f"an offset point says that it was copied up to offset {point.source} at least"
+        return f"its stored offsets say that it was copied up to offset {point.source} at least"
     if tail.whole and tail.log_start == 0:
         return ""
     return "other state of this flow is missing too, while the target is not empty"

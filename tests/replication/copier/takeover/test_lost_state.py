@@ -135,7 +135,7 @@ def test_invariant_l_an_offset_point_shows_that_a_partition_was_copied(pair):
     pair.target.logs[QUIET].delete_before(pair.target.logs[QUIET].end)
     copy_on(pair, 1)
     assert state(pair)[0] == LOST
-    assert "an offset point says that it was copied up to offset" in state(pair)[1]
+    assert "its stored offsets say that it was copied up to offset" in state(pair)[1]
     assert pair.copied(QUIET) == []
 
 
@@ -159,7 +159,7 @@ def test_invariant_l_offset_points_are_evidence_for_each_of_several_partitions(p
     copy_on(pair, 1, partitions=plans)
     for place in (QUIET, BUSY):
         assert state(pair, place)[0] == LOST
-        assert "an offset point says that it was copied up to offset" in state(pair, place)[1]
+        assert "its stored offsets say that it was copied up to offset" in state(pair, place)[1]
         assert pair.copied(place) == []
 
 
