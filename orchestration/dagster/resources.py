@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import dagster as dg
 
 from orchestration.flows.kafka_clients import KafkaClusters
+from orchestration.flows.observation.beat_watch import BeatWatch
 from orchestration.flows.observation.flow_reader import look_here
 from orchestration.flows.observation.lag_watch import LagWatch
 from orchestration.flows.observation.time_limit import in_time
@@ -57,6 +58,11 @@ def _last_looks() -> dict[str, tuple[float, FlowLook | None]]:
 @cache
 def _lag_watch() -> LagWatch:
     return LagWatch()
+
+
+@cache
+def _beat_watches() -> dict[str, BeatWatch]:
+    return {}  # by file
 
 
 @dataclass(frozen=True)
@@ -107,8 +113,9 @@ class Isthmus:
     def look(self, flows: Sequence[tuple[Flow, Application]]) -> list[FlowLook | None]:
         """Read flows at once. None for one whose clusters did not answer within LOOK_S."""
         launcher, clusters = self.launcher(), self.clusters()
+        beats = _beat_watches().setdefault(self.config_path, BeatWatch())
         looks = in_time(
-            lambda each: look_here(*each, clusters, launcher),
+            lambda each: beats.aged(look_here(*each, clusters, launcher)),
             flows,
             LOOK_S,
         )

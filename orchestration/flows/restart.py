@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from orchestration.flows.intents import write_intent
+from orchestration.flows.observation.beat_watch import BeatWatch
 from orchestration.flows.observation.flow_reader import look_here
 from replication.errors import (
     ClusterRejected,
@@ -42,6 +43,7 @@ class FlowRestart:
     processes: Processes
     limit_s: float
     sleep: Callable[[float], object] = time.sleep
+    _beats: BeatWatch = field(default_factory=BeatWatch, init=False)
 
     def refuse(self) -> None:
         """Raise ClusterRejected if the flow is not to run: then there is nothing to restart."""
@@ -80,7 +82,7 @@ class FlowRestart:
         look = look_here(self.flow, self.app, self.clusters, self.processes)
         if look.seen.target_silence is not None:
             raise ClusterUnavailable(f"{self.flow.name}: {look.seen.target_silence}")
-        return look
+        return self._beats.aged(look)
 
     def _until(self, is_so: Callable[[FlowLook], bool], otherwise: str) -> None:
         deadline = time.monotonic() + self.limit_s

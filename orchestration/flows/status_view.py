@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from orchestration.flows.kafka_clients import KafkaClusters
+from orchestration.flows.observation.beat_watch import BeatWatch
 from orchestration.flows.observation.flow_reader import look_here
 from orchestration.flows.observation.lag_watch import LagWatch
 from orchestration.flows.observation.time_limit import in_time
@@ -90,7 +91,7 @@ class StatusView:
         self._file = file
         self._reading: FileInForce | None = None
         self._use(config)
-        self._lag = LagWatch()
+        self._lag, self._beats = LagWatch(), BeatWatch()
         self._history: dict[tuple[str, str], list[CounterSample]] = {}
 
     def _use(self, config: Config) -> None:
@@ -112,7 +113,7 @@ class StatusView:
                 self._use(self._reading.config)
         self._answers.ask()
         looks = in_time(
-            lambda each: look_here(*each, self._clusters, self._launcher),
+            lambda each: self._beats.aged(look_here(*each, self._clusters, self._launcher)),
             self._flows,
             LOOK_S,
         )

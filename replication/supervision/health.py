@@ -49,6 +49,7 @@ class FlowObservation:
     desired_ms: int = 0  # when an operator last set it
     desired_by: str = ""  # who did
     status: FlowStatus | None = None
+    beat_age_ms: int | None = None  # of the status, from look to look; None: as the clocks say
     anchors: tuple[Anchor, ...] = ()  # of absent topics with the states of these
     absent: tuple[AbsentTopic, ...] = ()
     losses: tuple[Loss, ...] = ()  # of all times, the newest last
@@ -147,7 +148,7 @@ def is_alive(status: FlowStatus, seen: FlowObservation) -> bool:
 
     On this host its lock knows; a lock that is held by a hung driver does not make it alive.
     """
-    fresh = seen.now_ms - status.beat_ms < BEAT_STALE_MS
+    fresh = _beat_age_ms(status, seen) < BEAT_STALE_MS
     return fresh and (seen.driver or status.host != seen.host)
 
 
@@ -168,7 +169,12 @@ def _starts(status: FlowStatus, seen: FlowObservation) -> bool:
     One that starts again for an edited file ends before, and says so in its last status.
     """
     here = seen.driver or status.starts_again
-    return here and status.state == FlowState.STARTING and seen.now_ms - status.beat_ms < START_MS
+    starting = here and status.state == FlowState.STARTING
+    return starting and _beat_age_ms(status, seen) < START_MS
+
+
+def _beat_age_ms(status: FlowStatus, seen: FlowObservation) -> int:
+    return seen.now_ms - status.beat_ms if seen.beat_age_ms is None else seen.beat_age_ms
 
 
 def _stopped(seen: FlowObservation) -> str:
@@ -187,7 +193,7 @@ def _ago(then_ms: int, now_ms: int) -> str:
 
 def _dead(status: FlowStatus, seen: FlowObservation) -> str:
     where = f"process {status.pid} on {status.host}, {status.state}"
-    last = f"last status {_ago(status.beat_ms, seen.now_ms)} ({where})"
+    last = f"last status {max(0, _beat_age_ms(status, seen)) // 1000} s ago ({where})"
     who = "the driver's process runs, but hangs" if seen.driver else "no driver"
     why = f"; last reason: {status.reason}" if status.reason else ""
     return f"{who}: {last}{why}; see `isthmus logs FILE`; `isthmus run FILE` restarts it"

@@ -17,9 +17,12 @@ from orchestration.flows.status_view import FlowView, StatusView, as_data
 from orchestration.services.launcher import Launcher
 from orchestration.services.state_directory import state_directory
 from replication.adapters.followed_file import FollowedFile
+from replication.model import FlowState
 from replication.planning.explain import counted
+from replication.supervision.health import BEAT_STALE_MS
 
 BETWEEN_S = 1.5  # two looks give a rate; anchors are written once a second
+_APART_MS = 2_000  # of clocks that are set
 
 
 def status(
@@ -43,12 +46,36 @@ def status(
     if any(each.topics for each in views):  # others have no rates
         time.sleep(BETWEEN_S)
         views = view.look()
+    views = settled(view, views)
     if not output.is_text:
         print_data(as_data(views), output)
     else:
         console().print(render(views))
     problem = unwell(views)
     end(1 if problem else 0, problem)
+
+
+def settled(view: StatusView, views: tuple[FlowView, ...]) -> tuple[FlowView, ...]:
+    """Look on while beats are ahead of our clock: only a change shows that their drivers live."""
+    first, until = _ahead(views), time.monotonic() + BEAT_STALE_MS / 1000
+    while first and time.monotonic() <= until:
+        time.sleep(1)
+        views = view.look()
+        now = _ahead(views)
+        first = {flow: beat_ms for flow, beat_ms in first.items() if now.get(flow) == beat_ms}
+    return views
+
+
+def _ahead(views: tuple[FlowView, ...]) -> dict[str, int]:
+    """Return the beats that are ahead of our clock by more than clocks may differ, by flow."""
+    seen = [each.look.seen for each in views if each.look]
+    return {
+        each.flow: each.status.beat_ms
+        for each in seen
+        if each.status is not None
+        and each.status.state != FlowState.STOPPED
+        and each.status.beat_ms - each.now_ms > _APART_MS
+    }
 
 
 def follow(view: StatusView) -> None:

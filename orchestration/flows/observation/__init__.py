@@ -1,5 +1,6 @@
 """Looks at one flow: what its clusters and this host say of it at one moment. Changes nothing.
 
+``beat_watch``: Says how long ago drivers beat, from one look to the next, by our clock alone
 ``clients``: What a look asks: state topics of a target, end offsets of a source, processes of this
     host
 ``flow_look``: What one look at a flow found, and what follows: health, lag, what a failover would

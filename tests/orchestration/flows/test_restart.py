@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import time
+from types import SimpleNamespace
+
 import pytest
 from support.fakes.fake_flows import World
 from support.settings.configs import a_config
 
+from orchestration.flows.observation import beat_watch
 from orchestration.flows.restart import FlowRestart
 from replication.errors import ClusterRejected, EnvironmentProblem
 from replication.model import Desired
@@ -70,14 +74,16 @@ def test_a_paused_flow_is_not_restarted(world):
         restart(world).refuse()
 
 
-def test_an_application_that_ends_with_its_only_flow_has_ended_before_that_is_to_run(world):
+def test_an_application_that_ends_with_its_only_flow_has_ended_before_that_is_to_run(
+    world, monkeypatch
+):
     def stopped():
         world.copy(records=3, end=3, state="STOPPED")
 
     def ended():
-        world.copy(records=3, end=3, age_s=60, state="STOPPED")
+        monkeypatch.setattr(beat_watch, "time", SimpleNamespace(monotonic=lambda: until_s))
 
-    seen = []
+    seen, until_s = [], time.monotonic() + 60
     work = restart(world, stopped, ended, lambda: seen.append("too late"), app=APP)
     work.stop()
     assert seen == []
