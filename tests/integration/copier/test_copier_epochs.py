@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 from support.flows.copier_flows import Flow, feeding, kill, linger
+from support.flows.spark_driver import wait_for
 from support.records import kafka_records
 
-from replication.adapters.wire import connect
 from replication.copier.host import Host
 from replication.model import Mode
 
@@ -37,7 +37,7 @@ def hosts():
 
 def test_a_process_may_be_killed_between_epochs(flow, tmp_path):
     with feeding(flow):
-        process = linger(flow.spec(epoch_s=1.0, grace_s=FOR_EVER_S), tmp_path)
+        process = linger(flow, flow.spec(grace_s=FOR_EVER_S), tmp_path)
         before = sum(each.records for each in flow.anchors().values())
         flow.wait_for(
             lambda found: sum(each.records for each in found.values()) > before + 50,
@@ -54,12 +54,13 @@ def test_another_process_may_get_the_next_epoch(flow, hosts):
     with feeding(flow):
         for epoch in range(6):
             host = first if epoch in {0, 1, 4} else second
-            spec = flow.spec(epoch=epoch, epoch_s=0.7, grace_s=FOR_EVER_S)
-            report = host.copy(spec, connect)
+            if epoch in {4, 5}:  # a unit learns with its next request that it was fenced
+                wait_for(lambda host=host: not host.holds(flow.name, 0))
+            report = flow.epoch(host, flow.spec(epoch=epoch, grace_s=FOR_EVER_S), 100)
             assert report.outcome == "clean"
             assert report.takeovers == (4 if epoch in {2, 4, 5} else 0)
     flow.wait_copied()
-    assert not first.holds(flow.name, 0)
+    wait_for(lambda: not first.holds(flow.name, 0))
     second.close()
     flow.assert_equal()
     assert flow.copy_all(epoch=6).takeovers == 0
@@ -68,7 +69,7 @@ def test_another_process_may_get_the_next_epoch(flow, hosts):
 def test_plans_may_change_with_every_epoch(flow, hosts):
     """BL-117."""
     host, reported, chance = hosts[0], 0, random.Random(7)
-    whole = flow.spec(epoch_s=0.5, grace_s=FOR_EVER_S)
+    whole = flow.spec(grace_s=FOR_EVER_S)
     compacted = next(iter(flow.topics))
     plans = [
         replace(each, mode=Mode.TRANSACTIONAL) if each.source.topic == compacted else each
@@ -77,13 +78,14 @@ def test_plans_may_change_with_every_epoch(flow, hosts):
     with feeding(flow):
         for epoch in range(10):
             some = [each for each in plans if chance.random() < 0.6] or plans
-            report = host.copy(replace(whole, epoch=epoch, partitions=tuple(some)), connect)
+            spec = replace(whole, epoch=epoch, partitions=tuple(some))
+            report = flow.epoch(host, spec, 100)
             assert (report.outcome, report.takeovers, report.not_running) == ("clean", 0, 0)
             reported += report.records
     last = replace(whole, epoch=10, partitions=tuple(plans))
-    reported += host.copy(last, connect).records
+    reported += flow.epoch(host, last, 0).records
     flow.wait_copied()
-    reported += host.copy(replace(last, epoch=11), connect).records
+    reported += flow.epoch(host, replace(last, epoch=11), 0).records
     host.close()
     assert reported == sum(flow.fed.values())
     flow.assert_equal()

@@ -10,9 +10,11 @@ from support.flows.copier_flows import Flow, copy
 from support.network.broker_proxy import Proxies
 from support.records import kafka_records
 
+from replication.copier.host import Host
+
 pytestmark = pytest.mark.integration
 
-GRACE_S = 13.0  # the last answers, the last word, and a slow machine; a request would take 30 s
+GRACE_S = 25.0  # the last answers, the last word, and a slow machine; a request would take 30 s
 
 
 @pytest.fixture
@@ -45,12 +47,14 @@ def silence(proxies: Proxies, bootstrap: str) -> None:
 def test_a_unit_whose_cluster_falls_silent_ends_with_its_epoch(flow, proxies, end):
     """BL-121."""
     feed(flow)
-    with flow.copying(flow.spec(epoch_s=3), proxies.connect) as reports:
+    host, spec = Host(), flow.spec()
+    with flow.copying(spec, proxies.connect, host) as reports:
         flow.wait_copied()
         feed(flow)
         silence(proxies, getattr(flow, end))
         feed(flow)
-        deadline = time.monotonic() + 3 + GRACE_S
+        flow.run_out(host, spec)
+        deadline = time.monotonic() + GRACE_S
         while not reports and time.monotonic() < deadline:
             time.sleep(0.1)
         assert reports

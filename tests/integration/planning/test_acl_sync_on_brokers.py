@@ -135,7 +135,7 @@ def begun(flow, spec, generations):
     Return the last report and the anchors.
     """
     while True:
-        report = copier_flows.copy(replace(spec, generation=next(generations)))
+        report = copier_flows.copy_by_time(replace(spec, generation=next(generations)))
         anchors = [*flow.anchors().values()]
         if not any(e.state == PartitionState.WAITING and not e.reason for e in anchors):
             return report, anchors

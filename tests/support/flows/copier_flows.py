@@ -31,12 +31,15 @@ from support.flows.state_reader import StateReader
 from support.records import kafka_records
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from replication.adapters.local.local_kafka import LocalCluster
+    from replication.copier.unit import Unit
 
 WAIT_S = 90.0  # generous: the machine may be busy with other things
+_LONG_S = 900.0  # an epoch that tests end: brokers restart in it, on a busy machine too
 _MOMENT_S = 0.3  # for what a unit does although a partition has settled
+_NOT_STARTED = "did not answer before the epoch ended"
 
 
 @dataclass
@@ -87,7 +90,7 @@ class Flow:
             source={"bootstrap.servers": self.here},
             target={"bootstrap.servers": self.to},
         )
-        return changed(whole, **{"epoch_s": 2 * WAIT_S, "anchor_every_s": 0.1, **more})
+        return changed(whole, **{"epoch_s": _LONG_S, "anchor_every_s": 0.1, **more})
 
     def anchors(self) -> dict[TopicPartition, Anchor]:
         """Return the newest anchor of each partition."""
@@ -133,11 +136,12 @@ class Flow:
         self.store.write(status_topic(self.alias), control)
 
     @contextmanager
-    def copying(self, spec: UnitSpec, connect=connect) -> Iterator[list[UnitReport]]:
+    def copying(
+        self, spec: UnitSpec, connect=connect, host: Host | None = None
+    ) -> Iterator[list[UnitReport]]:
         """Copy in a thread while the block runs; the report is in the list afterwards."""
         reports: list[UnitReport] = []
-        thread = threading.Thread(target=lambda: reports.append(copy(spec, connect)))
-        thread.start()
+        thread = _thread(lambda: reports.append(copy(spec, connect, host)))
         try:
             yield reports
         finally:
@@ -148,8 +152,7 @@ class Flow:
     def settle(self, spec: UnitSpec) -> UnitReport:
         """Copy until each partition has halted or has all of its source, and a moment longer."""
         host, reports = Host(), []
-        thread = threading.Thread(target=lambda: reports.append(host.copy(spec, connect)))
-        thread.start()
+        thread = _thread(lambda: reports.append(host.copy(spec, connect)))
         try:
             deadline = time.monotonic() + WAIT_S
             while thread.is_alive() and not self._is_settled(host, spec):
@@ -163,15 +166,44 @@ class Flow:
         return reports[0]
 
     def _is_settled(self, host: Host, spec: UnitSpec) -> bool:
-        groups = host._unit_groups.get((spec.flow, spec.unit))
-        units = [each.unit for each in groups._groups if each.unit] if groups else []
-        partitions = [partition for unit in units for partition in unit.partitions]
+        """Say so of halted partitions, not of those that are tried again: ``stuck`` until it works.
+
+        A partition whose end is not known has not settled.
+        """
+        partitions = [each for unit in _units(host, spec) for each in unit.partitions]
         end_offsets = self.admin.end_offsets([each.source for each in partitions])
         return len(partitions) == len(spec.partitions) and all(
-            each.state_and_reason[0] not in {PartitionState.RUNNING, PartitionState.WAITING}
-            or (each.acked is not None and each.acked.source >= end_offsets[each.source])
+            each.state not in {PartitionState.RUNNING, PartitionState.WAITING}
+            or (
+                each.acked is not None
+                and each.source in end_offsets
+                and each.acked.source >= end_offsets[each.source]
+            )
             for each in partitions
         )
+
+    def epoch(self, host: Host, spec: UnitSpec, records: int) -> UnitReport:
+        """Let ``host`` copy an epoch that ends as soon as it has begun and ``records`` moved."""
+        reports: list[UnitReport] = []
+        thread = _thread(lambda: reports.append(host.copy(spec, connect)))
+        try:
+            deadline = time.monotonic() + WAIT_S
+            while thread.is_alive() and not _has_begun(host, spec):
+                assert time.monotonic() < deadline, "waited in vain until the epoch has begun"
+                time.sleep(0.02)
+            if thread.is_alive():
+                self.wait_moved(records)
+        finally:
+            self.end(spec)
+            thread.join(WAIT_S)
+        assert reports, "the epoch did not end"
+        return reports[0]
+
+    def run_out(self, host: Host, spec: UnitSpec) -> None:
+        """Let the time of the epoch be over now: no cluster has to pass on a word for that."""
+        for each in _units(host, spec):
+            timer = each.epoch_timer
+            host._loop.call_soon_threadsafe(timer._after, 0.0, timer.end_epoch)
 
     def copy_all(self, generation: int = 1, epoch: int = 0, **more: object) -> UnitReport:
         """Copy all that is there, in an epoch that ends as soon as it is done."""
@@ -190,6 +222,26 @@ class Flow:
             same = next((n for n, (one, other) in pairs if one != other), len(ours))
             output = f"{topic}: {len(ours)} of {len(theirs)}, different after {same}"
             assert ours == theirs, output
+
+
+def _thread(work: Callable[[], object]) -> threading.Thread:
+    """Start a thread that does not keep the process when a test gives it up."""
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    return thread
+
+
+def _units(host: Host, spec: UnitSpec) -> list[Unit]:
+    groups = host._unit_groups.get((spec.flow, spec.unit))
+    return [each.unit for each in groups._groups if each.unit] if groups else []
+
+
+def _has_begun(host: Host, spec: UnitSpec) -> bool:
+    """Say whether the units copy in this epoch: they have started, or gone on from a former one."""
+    units = _units(host, spec)
+    return bool(units) and all(
+        each.started.is_set() and each.epoch_timer.spec.epoch == spec.epoch for each in units
+    )
 
 
 def _anchors(records: Iterable[Stored]) -> dict[TopicPartition, Anchor]:
@@ -215,13 +267,22 @@ def feeding(flow: Flow, per_second: int = 1000, config=None) -> Iterator[None]:
         yield
 
 
-def copy(spec: UnitSpec, connect=connect) -> UnitReport:
-    """Run one unit for one epoch with connections of its own."""
-    host = Host()
+def copy(spec: UnitSpec, connect=connect, host: Host | None = None) -> UnitReport:
+    """Run one unit for one epoch with connections of its own; afterwards ``host`` is closed."""
+    host = host or Host()
     try:
         return host.copy(spec, connect)
     finally:
         host.close()
+
+
+def copy_by_time(spec: UnitSpec) -> UnitReport:
+    """Run an epoch that ends by its time; a longer one where it was over before all had started."""
+    report = copy(spec)
+    while _NOT_STARTED in report.outcome and spec.epoch_s < WAIT_S:
+        spec = changed(spec, epoch_s=2 * spec.epoch_s)
+        report = copy(spec)
+    return report
 
 
 def start_unit(spec: UnitSpec, directory: Path) -> subprocess.Popen[bytes]:
@@ -236,7 +297,7 @@ def start_unit(spec: UnitSpec, directory: Path) -> subprocess.Popen[bytes]:
     )
 
 
-def linger(spec: UnitSpec, directory: Path) -> subprocess.Popen[bytes]:
+def linger(flow: Flow, spec: UnitSpec, directory: Path) -> subprocess.Popen[bytes]:
     """Run an epoch in a process of its own; return when it is over and the unit copies on."""
     file = directory / f"{uuid.uuid4().hex}.spec"
     file.write_bytes(pickle.dumps(spec))
@@ -246,7 +307,13 @@ def linger(spec: UnitSpec, directory: Path) -> subprocess.Popen[bytes]:
         stdout=subprocess.PIPE,
     )
     assert process.stdout is not None
-    assert process.stdout.readline() == b"1\n"
+    try:
+        flow.wait_moved(1)
+        flow.end(spec)
+        assert process.stdout.readline() == b"1\n"
+    except BaseException:
+        kill(process)
+        raise
     return process
 
 

@@ -115,7 +115,7 @@ def produce(
     topic: str,
     records: Iterable[Sequence],
     config: Mapping[str, object] | None = None,
-    limit_s: float = 60,
+    limit_s: float = 200,
     *,
     whole: bool = False,
 ) -> None:
