@@ -107,8 +107,10 @@ def test_a_kdc_that_is_away_is_waited_for(clusters, kdc, topic_name):
     kafka_records.produce(flow.here, *flow.topics, kafka_records.some_records(50, 2))
     kdc.stop()
     ways = {"source": clusters[0].login(line), "target": clusters[1].login(line)}
-    outcome = copy(flow.spec(epoch_s=2.0, **ways)).outcome
-    kdc.start()
+    try:
+        outcome = copy(flow.spec(epoch_s=10.0, **ways)).outcome
+    finally:
+        kdc.start()
     assert "Cannot contact any KDC" in outcome
     with flow.copying(flow.spec(generation=2, **ways)):
         flow.wait_copied()

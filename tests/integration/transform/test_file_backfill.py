@@ -18,6 +18,7 @@ import pytest
 from support.flows.command import run_command
 from support.flows.copier_flows import Flow
 from support.flows.spark_driver import REPOSITORY, wait_for
+from support.flows.state_reader import StateReader
 from support.network.s3_files import BUCKET, S3Files
 from support.records import kafka_records
 
@@ -230,7 +231,7 @@ def test_what_was_killed_goes_on_where_it_was(flow, tmp_path, spark, monkeypatch
     request = {
         "config": str(config.path), "flow": flow.name, "path": str(tmp_path / "files"),
         "topic": topic(flow), "parts": [[topic(flow), 0, topic(flow), count]],
-        "bytes_per_second": 300_000, "dry_run": False,
+        "bytes_per_second": 40_000, "dry_run": False,  # a commit each 4 s
     }  # fmt: skip
     (tmp_path / "request.json").write_text(json.dumps(request))
     killed = subprocess.Popen(
@@ -240,19 +241,24 @@ def test_what_was_killed_goes_on_where_it_was(flow, tmp_path, spark, monkeypatch
     )  # fmt: skip
     names = BackfillNames.of_files(flow.alias, "B")
 
+    anchors = StateReader(flow.store, anchors_topic(names.source_alias))
+
     def position() -> int:
-        found = flow.store.read(anchors_topic(names.source_alias)).values()
+        found = anchors.read().values()
         return sum(each.records for each in found if isinstance(each, Anchor))
 
     try:
         wait_for(position)
         os.kill(killed.pid, signal.SIGKILL)
         killed.wait()
+        killed_at = time.monotonic()
         assert 0 < position() < count
         monkeypatch.setattr(job, "report", lambda _: None)
         job._run(spark, config, {**request, "bytes_per_second": 0})
-        time.sleep(1)  # what is left of the first one tries to write
+        # What is left of the first one tries to write, at the latest when its pause is over.
+        time.sleep(max(1.0, killed_at + 5 - time.monotonic()))
     finally:
+        anchors.close()
         with contextlib.suppress(ProcessLookupError):
             os.killpg(killed.pid, signal.SIGKILL)
     copy = kafka_records.consume_all(flow.to, topic(flow), "read_committed")

@@ -298,7 +298,7 @@ def test_points_hold_through_kills_at_any_moment(
         numbers = range(1000 * generation - 1000, 1000 * generation)
         records = [(n % 2, b"%d" % (n // 2), b"value %d" % n, [], 1_000 + n) for n in numbers]
         kafka_records.produce(flow.here, flow.topic, records)
-        flow.run_killed(generation, chance.uniform(0.2, 0.6))
+        flow.run_killed(generation, chance.uniform(0, 0.1), chance.randint(10, 40))
     run = flow.run(9)
     flow.until_done(run)
     run.close()

@@ -16,7 +16,7 @@ from replication.records.codec import encode, plain_record
 from replication.state import Control, FlowStatus, anchors_topic, status_topic
 
 THERE = TopicPartition("orders", 1)
-SOON_S = 5.0
+SOON_S = 30.0
 
 
 def published(clusters: TwoClusters, record) -> None:
@@ -58,7 +58,7 @@ def test_what_comes_between_epochs_is_copied_and_told_with_the_next(pair):
 
 
 def test_a_unit_that_nobody_comes_for_ends_cleanly_and_its_figures_are_kept(pair):
-    pair.copy(0, grace_s=0.2)
+    pair.copy(0, grace_s=1.0)
     pair.feed(b"late")
     eventually(lambda: pair.anchors()[-1].clean)
     assert pair.copied() == [b"late"]

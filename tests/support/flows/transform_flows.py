@@ -47,8 +47,8 @@ def _run_for_ever(flow: TransformFlow, generation: int, begun: Connection) -> No
     point_record._MINUTE_MS = flow.minute_ms
     run = flow.run(generation)
     run._guarded_round()
-    begun.send(run.problem)
     while True:
+        begun.send(run.problem)
         time.sleep(min(run._guarded_round(), 0.05))
 
 
@@ -101,19 +101,21 @@ class TransformFlow:
         }
         return run
 
-    def run_killed(self, generation: int, after_s: float) -> None:
-        """Run in a process of its own, and kill it with SIGKILL so long after it has begun."""
+    def run_killed(self, generation: int, after_s: float, rounds: int = 1) -> None:
+        """Run in a process of its own, and kill it with SIGKILL so long after its first rounds."""
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(["support.flows.transform_flows"])
         ours, theirs = context.Pipe()
         child = context.Process(target=_run_for_ever, args=(self, generation, theirs), daemon=True)
         child.start()
-        assert ours.poll(60), "it did not begin"
+        for number in range(rounds):
+            assert ours.poll(180), f"it did not make its round {number}"
+            ours.recv()
         time.sleep(after_s)
         child.kill()
         child.join()
 
-    def until_done(self, run: TransformRun, limit_s: float = 60) -> None:
+    def until_done(self, run: TransformRun, limit_s: float = 180) -> None:
         """Run batches until nothing is left, or everything waits; problems may pass."""
         deadline = time.monotonic() + limit_s
         while (pause_s := run._guarded_round()) != 0.2:

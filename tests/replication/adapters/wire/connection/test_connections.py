@@ -325,7 +325,7 @@ def test_what_was_silent_for_as_long_as_an_overdue_connection_is_not_waited_for(
     async def check(lines: BrokerConnections) -> None:
         late, idle, busy, alive = [await lines.channel(-1, each) for each in "abcd"]
         answered, failed = asyncio.Event(), asyncio.Event()
-        late.request([b"1234"], lambda *_: failed.set(), 0.3)
+        late.request([b"1234"], lambda *_: failed.set(), 1.0)
         busy.request([b"1234"], lambda *_: None, 60)
         alive.request([b"1234"], lambda *_: answered.set(), 60)
         dialed.respond(3, b"response")
