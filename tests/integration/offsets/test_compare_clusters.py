@@ -11,6 +11,7 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from support.flows.copier_flows import Flow, feeding
+from support.flows.spark_driver import wait_for
 from support.records.kafka_records import (
     consume_all,
     create_topic,
@@ -423,7 +424,9 @@ def test_a_topic_that_has_more_partitions_on_one_side_is_named(flow, tmp_path, s
     flow.write(20)
     flow.copy_all()
     grown = flow.here if side == "source" else flow.to
-    KafkaAdmin({"bootstrap.servers": grown}).grow_topic(flow.topic, 3)
+    admin = KafkaAdmin({"bootstrap.servers": grown})
+    admin.grow_topic(flow.topic, 3)
+    wait_for(lambda: admin.topics()[flow.topic].partitions == 3)
     reported = flow.compare(tmp_path, status=1 if side == "source" else 0)
     about = "missing_partitions" if side == "source" else "more_partitions"
     [growth] = [each for each in reported["remarks"] if each["about"] == about]
@@ -435,9 +438,13 @@ def test_a_compacted_topic_is_compared_by_key(flow, tmp_path):
     records = [(0, b"%d" % (n % 5), b"v%d" % n, None, n) for n in range(50)]
     produce(flow.here, flow.topic, records)
     produce(flow.to, flow.topic, records[-7:])  # as if the target's cleaner had been there
-    for each in (flow.here, flow.to):
-        KafkaAdmin({"bootstrap.servers": each}).alter_configs(
-            flow.topic, {"cleanup.policy": "compact"}
+    compact = {"cleanup.policy": "compact"}
+    for admin in (KafkaAdmin({"bootstrap.servers": each}) for each in (flow.here, flow.to)):
+        admin.alter_configs(flow.topic, compact)
+        wait_for(
+            lambda admin=admin: (
+                compact.items() <= admin.topic_configs([flow.topic])[flow.topic].items()
+            )
         )
     reported = flow.compare(tmp_path, status=0)
     assert (reported["same"], reported["compacted_on_the_target"]) == (7, 43)
@@ -519,6 +526,7 @@ def test_a_topic_that_was_deleted_on_the_source_is_named(flow, tmp_path):
     flow.copy_all()
     admin = AdminClient({"bootstrap.servers": flow.here})
     admin.delete_topics([flow.topic])[flow.topic].result(30)
+    wait_for(lambda: flow.topic not in admin.list_topics(timeout=20).topics)
     reported = flow.compare(tmp_path, status=1)
     assert reported["result"] == "nothing compared"
     assert reported["gone"] == [{"flow": flow.name, "cluster": flow.alias, "topic": flow.topic}]

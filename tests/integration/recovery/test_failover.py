@@ -27,7 +27,7 @@ from orchestration.dagster.resources import Isthmus
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.model import PartitionPlan, TopicPartition
 
-pytestmark = [pytest.mark.integration, pytest.mark.slow]
+pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(900)]
 
 STEPS = ("stop", "fence", "prove positions", "set groups", "open target")
 GROUPS = ("behind", "half way", "at the end")
@@ -178,7 +178,7 @@ def test_what_status_says_would_be_lost_is_what_a_failover_announces_and_what_is
         disaster.produce(60, size=1000)
     disaster.commit("behind", dict.fromkeys(range(3), 7))
     disaster.commit("ahead", dict.fromkeys(range(3), 590))
-    unit = start_unit(flow.spec(bytes_per_second=100_000), tmp_path)
+    unit = start_unit(flow.spec(bytes_per_second=50_000), tmp_path)
     flow.wait_moved(150)
     assert run_command("offsets", "sync", disaster.file).code == 0
     unit.send_signal(signal.SIGSTOP)

@@ -176,7 +176,7 @@ def _may_write(move: Move) -> bool:
 def test_a_producer_that_does_not_stop_is_named_and_everything_is_undone(move):
     name = f"till-{move.topic}"
     with move.producing(name):
-        ended = move.run("--yes", "--timeout", "4", "--quiet", "1.5", "--deny-writes")
+        ended = move.run("--yes", "--timeout", "8", "--quiet", "4", "--deny-writes")
     assert ended.code == 1
     reported = ended.lines[-1]
     assert f"transactional id {name}" in reported
