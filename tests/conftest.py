@@ -13,6 +13,7 @@ import hypothesis
 import pytest
 from support.brokers.secured_broker import Guarded
 
+from replication.adapters.local import local_kafka
 from replication.adapters.local.local_kafka import LocalCluster
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ LONGEST = (
     "test_copier",
 )
 _numbers = itertools.count(1)
+local_kafka._READY_S = 280.0  # of a start: other workers start brokers and drivers as well
 # Records of tests are dated long ago: retention would take them half a minute after the start.
 FOR_EVER = {"log.retention.ms": "-1"}
 

@@ -84,7 +84,7 @@ def test_traffic_flows_until_it_is_stopped_and_loses_nothing(target_cluster):
             time.sleep(0.2)
     finally:
         process.send_signal(signal.SIGTERM)
-        output, _ = process.communicate(timeout=20)
+        output, _ = process.communicate(timeout=120)
     assert process.returncode == 0, output
     sent = int(output.rpartition("records=")[2])
     arrived = {topic: consume_all(servers, topic) for topic in KINDS}

@@ -15,6 +15,7 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from support.flows.spark_driver import wait_for
+from support.flows.waiting import await_equal
 from support.records.kafka_records import create_topic, produce, some_records
 
 from replication.adapters.admin.kafka_admin import KafkaAdmin
@@ -36,6 +37,7 @@ def admin(source_cluster):
 def test_a_created_topic_is_listed_with_its_id_partitions_and_configs(admin, topic_name):
     topic = topic_name()
     admin.create_topic(topic, 3, -1, {"retention.ms": "1000"})
+    wait_for(lambda: topic in admin.topics())
     info = admin.topics()[topic]
     assert (info.name, info.partitions) == (topic, 3)
     assert re.fullmatch("[0-9a-f]{32}", info.topic_id)
@@ -46,9 +48,8 @@ def test_a_topic_that_another_flow_made_meanwhile_is_let_be(admin, topic_name):
     topic = topic_name()
     admin.create_topic(topic, 3, -1, {})
     admin.create_topic(topic, 2, -1, {})
-    while topic not in (found := admin.topics()):
-        time.sleep(0.05)
-    assert found[topic].partitions == 3
+    wait_for(lambda: topic in admin.topics())
+    assert admin.topics()[topic].partitions == 3
 
 
 def test_a_recreated_topic_has_another_id(admin, source_cluster, topic_name):
@@ -130,8 +131,9 @@ def test_the_first_call_may_read_ends_and_its_client_searches_for_no_leader(
 def test_a_topic_grows(admin, topic_name):
     topic = topic_name()
     admin.create_topic(topic, 1, 1, {})
+    wait_for(lambda: topic in admin.topics())
     admin.grow_topic(topic, 4)
-    assert admin.topics()[topic].partitions == 4
+    await_equal(lambda: admin.topics()[topic].partitions, 4)
 
 
 def test_the_cluster_is_known_by_id_and_size(admin):

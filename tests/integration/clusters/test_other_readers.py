@@ -20,7 +20,7 @@ from replication.state import Anchor, anchors_topic
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = [pytest.mark.integration, pytest.mark.slow]
+pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(900)]
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")  # a partition each
 LIMIT = 20_000  # bytes of a batch on the target: larger ones are split
@@ -60,8 +60,8 @@ def fill(flow: Flow, topic: str) -> None:
         listed = records(partition)
         config = {"compression.type": codec}
         kafka_records.produce(flow.here, topic, listed[:300], config, whole=True)
-        for start in range(300, 400, 5):
-            kafka_records.produce(flow.here, topic, listed[start : start + 5], config)
+        portions = [listed[start : start + 5] for start in range(300, 400, 5)]
+        kafka_records.produce_in_turn(flow.here, topic, portions, config)
 
 
 def begin_within_a_batch(flow: Flow, topic: str) -> None:
@@ -108,7 +108,7 @@ def test_kafkas_console_consumer_reads_every_batch(flow, tmp_path):
             tmp_path,
             "org.apache.kafka.tools.consumer.ConsoleConsumer",
             *("--bootstrap-server", flow.to, "--topic", topic, "--from-beginning"),
-            *("--max-messages", str(len(expected)), "--timeout-ms", "30000"),
+            *("--max-messages", str(len(expected)), "--timeout-ms", "240000"),
             *(part for each in shown for part in ("--formatter-property", each)),
         ).splitlines()
         lines = [each for each in printed if each.startswith("CreateTime:")]
@@ -165,7 +165,7 @@ def run(place: Path, program: str, *arguments: str) -> str:
         ],
         capture_output=True,
         text=True,
-        timeout=90,
+        timeout=240,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]

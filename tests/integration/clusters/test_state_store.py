@@ -6,6 +6,7 @@ import time
 from datetime import timedelta
 
 import pytest
+from support.records import kafka_records
 
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.topics.state_store import StateStore
@@ -59,7 +60,8 @@ def test_bl_082_topics_that_somebody_else_made_are_used_unless_they_would_lose_s
     store.ensure_topics(source)
     store.write(status_topic(source), FlowStatus("A->B"))
     assert [each.flow for each in store.read(status_topic(source)).values()] == ["A->B"]
-    admin.alter_configs(anchors_topic(source), {"cleanup.policy": "compact,delete"})
+    address, policy = client["bootstrap.servers"], "compact,delete"
+    kafka_records.set_config(address, anchors_topic(source), "cleanup.policy", policy)
     with pytest.raises(ClusterRejected) as caught:
         store.ensure_topics(source)
     assert str(caught.value) == (
@@ -107,7 +109,7 @@ def test_a_tail_tells_each_record_once_in_order(store, source):
     assert [each.generation for each in tail.catch_up()] == [2, 3]
     store.post(topic, FlowStatus("A->B", generation=4))
     found = []
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while not found and time.monotonic() < deadline:
         found = tail.poll(0.1)
     assert [each.generation for each in found] == [4]
@@ -148,7 +150,7 @@ def test_a_record_that_did_not_arrive_is_reported_later(monkeypatch):
     monkeypatch.setattr("replication.adapters.topics.state_producer._PATIENCE_S", 1.0)
     down = StateStore({"bootstrap.servers": "127.0.0.1:1"}, 1)
     assert down.last_error is None
-    deadline = time.monotonic() + 15
+    deadline = time.monotonic() + 60
     while down.last_error is None and time.monotonic() < deadline:
         down.post(status_topic("A"), FlowStatus("A->B"))
         time.sleep(0.2)

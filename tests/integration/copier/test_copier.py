@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 from confluent_kafka import Producer
-from support.flows.copier_flows import WAIT_S, Flow, copy
+from support.flows.copier_flows import WAIT_S, Flow, copy_by_time
 from support.records import kafka_records
 
 from replication.copier.fetch import stalled_lso
@@ -85,14 +85,19 @@ def test_a_topic_with_log_append_time_keeps_its_timestamps(flow):
     assert [each[2:6] for each in kafka_records.consume_all(one.to, topic)] == expected
 
 
+def a_sender(flow: Flow, topic: str) -> Producer:
+    """Return a producer whose transactions a busy machine does not outlast."""
+    where = {"bootstrap.servers": flow.here, "transactional.id": topic}
+    sender = Producer({**where, "transaction.timeout.ms": 600_000, **kafka_records.QUIET})
+    sender.init_transactions(90)
+    return sender
+
+
 def test_aborted_and_open_transactions_stay_behind(flow):
     """BL-066 and BL-068."""
     one = flow(1)
     (topic,) = one.topics
-    sender = Producer(
-        {"bootstrap.servers": one.here, "transactional.id": topic, **kafka_records.QUIET}
-    )
-    sender.init_transactions(20)
+    sender = a_sender(one, topic)
     for number in range(12):
         sender.begin_transaction()
         for each in range(5):
@@ -149,7 +154,7 @@ def test_a_newer_driver_ends_the_unit(flow):
 def test_an_epoch_is_over_in_time_when_nothing_happens(flow):
     one = flow(1)
     began = time.monotonic()
-    report = copy(one.spec(epoch_s=1.5))
+    report = copy_by_time(one.spec(epoch_s=1.5))
     assert report.outcome == "clean"
     assert time.monotonic() - began < WAIT_S
     assert one.anchors().popitem()[1].clean
@@ -166,14 +171,17 @@ print(copy_epoch(pickle.load(sys.stdin.buffer), connect).outcome)
 def test_a_process_that_ends_between_epochs_leaves_without_a_word(flow):
     one = flow(1)
     produce(one, 10)
-    worker = subprocess.run(
-        [sys.executable, "-W", "always::ResourceWarning", "-c", AS_A_WORKER],
-        input=pickle.dumps(one.spec(epoch_s=2)),
-        capture_output=True,
-        timeout=40,
-        check=False,
-    )
-    assert (worker.stdout, worker.stderr) == (b"clean\n", b"")
+    spec, pipe = one.spec(), subprocess.PIPE
+    command = [sys.executable, "-W", "always::ResourceWarning", "-c", AS_A_WORKER]
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as worker:
+        try:
+            worker.stdin.write(pickle.dumps(spec))
+            worker.stdin.close()
+            one.wait_copied()
+            one.end(spec)
+            assert (worker.stdout.read(), worker.stderr.read()) == (b"clean\n", b"")
+        finally:
+            worker.kill()
 
 
 def test_a_partition_that_an_open_transaction_holds_up_says_so(flow, monkeypatch):
@@ -181,10 +189,7 @@ def test_a_partition_that_an_open_transaction_holds_up_says_so(flow, monkeypatch
     monkeypatch.setattr(stalled_lso, "STALLED_AFTER_S", 0.5)
     one = flow(2)
     (topic,) = one.topics
-    sender = Producer(
-        {"bootstrap.servers": one.here, "transactional.id": topic, **kafka_records.QUIET}
-    )
-    sender.init_transactions(20)
+    sender = a_sender(one, topic)
     sender.begin_transaction()
     sender.produce(topic, b"open", partition=0)
     sender.flush(20)

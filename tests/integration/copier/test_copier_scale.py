@@ -16,7 +16,8 @@ MB = 1 << 20
 
 def make_topics(bootstrap: str, names: list[str], partitions: int) -> None:
     admin = AdminClient({"bootstrap.servers": bootstrap, **kafka_records.QUIET})
-    for answer in admin.create_topics([NewTopic(n, partitions, 1) for n in names]).values():
+    new = [NewTopic(each, partitions, 1) for each in names]
+    for answer in admin.create_topics(new, request_timeout=60).values():
         answer.result(60)
 
 

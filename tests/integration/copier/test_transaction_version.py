@@ -9,7 +9,9 @@ import pytest
 from support.flows.copier_flows import Flow, feeding, kill, start_unit
 from support.records import kafka_records
 
-from replication.adapters.local.kafka_jars import DEFAULT_VERSION, kafka_jars
+from replication.adapters.local.broker_config import jvm_options
+from replication.adapters.local.java import java
+from replication.adapters.local.kafka_jars import DEFAULT_VERSION, class_path
 from replication.model import Mode, PartitionPlan
 
 pytestmark = pytest.mark.integration
@@ -30,17 +32,14 @@ class Both(Flow):
 
 
 def tool(program: str, flow: Flow, *arguments: str) -> str:
-    jars = kafka_jars(DEFAULT_VERSION, ["kafka-tools"])
     command = [
-        "java",
-        "-XX:TieredStopAtLevel=1",
-        "-cp",
-        f"{jars}/*",
-        f"org.apache.kafka.tools.{program}",
+        str(java()),
+        *jvm_options("256m", quick=True),
+        *("-cp", class_path(DEFAULT_VERSION, ["kafka-tools"]), f"org.apache.kafka.tools.{program}"),
     ]
     where = ["--bootstrap-server", flow.to]
     done = subprocess.run(
-        [*command, *where, *arguments], capture_output=True, text=True, timeout=60, check=False
+        [*command, *where, *arguments], capture_output=True, text=True, timeout=200, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

@@ -7,6 +7,7 @@ import uuid
 import pytest
 from support.fakes.memory_topics import StoredRecords
 from support.fakes.plan_clusters import right_clusters
+from support.flows.waiting import await_equal
 from support.records import kafka_records
 from support.settings.configs import a_config, a_flow
 
@@ -43,10 +44,13 @@ def test_bl_027_replicators_that_call_their_own_cluster_local_make_no_names_grow
         for look in looks:
             look()
         for site in sites:
-            names = KafkaAdmin({"bootstrap.servers": site}).topic_names()
-            assert sorted(each for each in names if each.endswith(f"t-{mark}")) == [
-                f"local{mark}.t-{mark}", f"remote{mark}.t-{mark}", f"t-{mark}",
-            ]  # fmt: skip
+            expected = [f"local{mark}.t-{mark}", f"remote{mark}.t-{mark}", f"t-{mark}"]
+            await_equal(lambda site=site: names_of(mark, site), expected)
+
+
+def names_of(mark: str, site: str) -> list[str]:
+    names = KafkaAdmin({"bootstrap.servers": site}).topic_names()
+    return sorted(each for each in names if each.endswith(f"t-{mark}"))
 
 
 def test_flows_in_applications_of_their_own_hear_what_others_call_their_topics(target_cluster):

@@ -8,6 +8,8 @@ import warnings
 import dagster as dg
 import pytest
 from support.flows.command import run_command
+from support.flows.spark_driver import wait_for
+from support.flows.waiting import await_equal
 from support.records import kafka_records
 
 from orchestration.services.asset_names import slug
@@ -39,6 +41,9 @@ class Desk:
         assert done.code == code, done.out + done.err
         return done.out
 
+    def await_configs(self, copy: str, expected: dict[str, str]) -> None:
+        await_equal(lambda: self.target.topic_configs([copy]), {copy: expected})
+
 
 @pytest.fixture
 def desk(source_cluster, target_cluster, tmp_path, topic_name):
@@ -57,15 +62,17 @@ def test_bl_088_a_plan_is_shown_carried_out_and_empty_then(desk, source_cluster)
     assert f"ACLs of {desk.alias}->west: no ACLs to copy: {desk.alias} lists none" in shown
     assert f"1 change; make them with: isthmus apply {desk.file}" in shown
     assert f"create {copy}" in desk.call("apply", 0)
-    assert desk.target.topic_configs([copy]) == {
-        copy: {"retention.ms": "1000", "segment.ms": "5000"}
-    }
+    desk.await_configs(copy, {"retention.ms": "1000", "segment.ms": "5000"})
     assert "nothing to change" in desk.call("plan", 0)
     assert "nothing to change" in desk.call("apply", 0)
 
     desk.source.alter_configs(orders, {"retention.ms": "2000", "segment.ms": None})
     desk.source.grow_topic(orders, 4)
     desk.target.alter_configs(copy, {"retention.ms": "7", "min.insync.replicas": "1"})
+    await_equal(lambda: desk.source.topics()[orders].partitions, 4)
+    await_equal(lambda: desk.source.topic_configs([orders]), {orders: {"retention.ms": "2000"}})
+    changed = {"retention.ms": "7", "segment.ms": "5000", "min.insync.replicas": "1"}
+    desk.await_configs(copy, changed)
     (cluster,) = json.loads(desk.call("plan", 2, "-o", "json"))["clusters"]
     assert [each["text"] for each in cluster["actions"] if each["changes"]] == [
         f"increase {copy} to 4 partitions ({desk.alias} has 4, west 3)",
@@ -76,10 +83,8 @@ def test_bl_088_a_plan_is_shown_carried_out_and_empty_then(desk, source_cluster)
     ]
     reported = json.loads(desk.call("apply", 0, "-o", "json"))
     assert [each["outcome"] for each in reported["outcomes"] if each["changes"]] == ["done", "done"]
-    assert desk.target.topics()[copy].partitions == 4
-    assert desk.target.topic_configs([copy]) == {
-        copy: {"retention.ms": "2000", "min.insync.replicas": "1"}
-    }
+    await_equal(lambda: desk.target.topics()[copy].partitions, 4)
+    desk.await_configs(copy, {"retention.ms": "2000", "min.insync.replicas": "1"})
     assert "nothing to change" in desk.call("plan", 0)
 
 
@@ -90,7 +95,7 @@ def test_bl_089_what_the_target_refuses_is_named_and_the_rest_is_done(desk, sour
     orders = kafka_records.create_topic(source_cluster.bootstrap_servers, f"{desk.alias}-orders")
     copy = f"{desk.alias}.{orders}"
     assert "Invalid value soon" in desk.call("apply", 1)
-    assert desk.target.topic_configs([copy]) == {copy: {"segment.ms": "5000"}}
+    desk.await_configs(copy, {"segment.ms": "5000"})
     assert "retention.ms = soon was rejected" in desk.call("plan", 0)
     assert "retention.ms: not set -> soon" in desk.call("plan", 2, "--again")
 
@@ -100,6 +105,7 @@ def test_sc_13_all_defaults_of_the_source_are_set_when_the_file_says_so(desk, so
     copy = f"{desk.alias}.{orders}"
     desk.file.write_text(f"{desk.file.read_text()}{desk.alias}->west.use.defaults.from = source\n")
     desk.call("apply", 0)
+    wait_for(lambda: desk.target.topic_configs([copy]).get(copy), 60)
     assert desk.target.topic_configs([copy])[copy]["max.message.bytes"] == "1048588"
     assert "nothing to change" in desk.call("plan", 0)
 
@@ -110,7 +116,9 @@ def test_dagsters_job_does_what_apply_does(desk, source_cluster, monkeypatch, tm
     orders = kafka_records.create_topic(source_cluster.bootstrap_servers, f"{desk.alias}-orders")
     copy = f"{desk.alias}.{orders}"
     desk.call("apply", 0)
+    wait_for(lambda: copy in desk.target.topic_configs([copy]), 60)
     desk.source.alter_configs(orders, {"retention.ms": "5000"})
+    await_equal(lambda: desk.source.topic_configs([orders]), {orders: {"retention.ms": "5000"}})
     monkeypatch.setenv("ISTHMUS_CONFIG", str(desk.file))
     monkeypatch.setenv("ISTHMUS_HOME", str(tmp_path))
     with warnings.catch_warnings():  # Dagster warns of its own parameters
@@ -119,7 +127,7 @@ def test_dagsters_job_does_what_apply_does(desk, source_cluster, monkeypatch, tm
         job = found.resolve_job_def(f"topic_configs_{slug(f'{desk.alias}->west')}")
         result = job.execute_in_process()
     assert result.success
-    assert desk.target.topic_configs([copy]) == {copy: {"retention.ms": "5000"}}
+    desk.await_configs(copy, {"retention.ms": "5000"})
     assert "nothing to change" in desk.call("plan", 0)
 
 

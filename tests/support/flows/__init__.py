@@ -9,6 +9,7 @@
 ``state_reader``: A state topic, read again and again with one client
 ``transform_flows``: A transform's run without Spark: its tasks run in this process
 ``unit_driver``: One unit, driven as a Spark driver does: desired state, status
+``waiting``: What brokers hear of later than the controller that has answered
 
 May import: ``support.copier``, ``support.network``, ``support.records``, ``support.settings``.
 """

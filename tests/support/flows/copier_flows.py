@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from replication.adapters.local.local_kafka import LocalCluster
     from replication.copier.unit import Unit
 
-WAIT_S = 90.0  # generous: the machine may be busy with other things
+WAIT_S = 180.0  # generous: beside thirty busy processes a unit's process needs 90 s to begin
 _LONG_S = 900.0  # an epoch that tests end: brokers restart in it, on a busy machine too
 _MOMENT_S = 0.3  # for what a unit does although a partition has settled
 _NOT_STARTED = "did not answer before the epoch ended"
@@ -335,7 +335,10 @@ def kill(process: subprocess.Popen[bytes]) -> None:
 
 def report_of(process: subprocess.Popen[bytes]) -> UnitReport:
     """Wait for a unit's process and return what it reported."""
-    output, _ = process.communicate(timeout=WAIT_S)
+    try:
+        output, _ = process.communicate(timeout=WAIT_S)
+    finally:
+        kill(process)
     return pickle.loads(output)  # noqa: S301 -- our own process wrote it
 
 

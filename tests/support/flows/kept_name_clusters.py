@@ -185,7 +185,8 @@ class Mesh:
             assert time.monotonic() < deadline, "nothing was compacted"
             time.sleep(0.5)
             self.write(where, 1)  # so that the last segment is closed
-        kafka_records.set_policy(self.clusters[where].bootstrap_servers, self.topic, "delete")
+        address = self.clusters[where].bootstrap_servers
+        kafka_records.set_config(address, self.topic, "cleanup.policy", "delete")
         while (found := len(self.read(where))) != before:
             before = found
             time.sleep(1.0)  # what was being compacted is done

@@ -90,15 +90,30 @@ def _leaders_answer(admin: AdminClient, topic: str, partitions: int) -> bool:
     return True
 
 
-def set_policy(bootstrap: str, topic: str, policy: str) -> None:
-    """Set a topic's cleanup.policy."""
+def set_config(bootstrap: str, topic: str, name: str, value: str) -> None:
+    """Set a config of a topic, and wait until its broker has heard of that."""
     change = ConfigResource(ResourceType.TOPIC, topic)
     change.add_incremental_config(
-        ConfigEntry("cleanup.policy", policy, incremental_operation=AlterConfigOpType.SET)
+        ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET)
     )
     client = AdminClient({"bootstrap.servers": bootstrap, **QUIET})  # its calls end with it
     for answer in client.incremental_alter_configs([change]).values():
-        answer.result(20)
+        answer.result(60)
+    asked, deadline = ConfigResource(ResourceType.TOPIC, topic), time.monotonic() + 60
+    while client.describe_configs([asked])[asked].result(60)[name].value != value:
+        assert time.monotonic() < deadline, f"{topic}: {name} is not {value} after 60 s"
+        time.sleep(0.05)
+
+
+def delete_topics(bootstrap: str, *topics: str) -> None:
+    """Delete topics, and wait until brokers do not list them."""
+    client = AdminClient({"bootstrap.servers": bootstrap, **QUIET})  # its calls end with it
+    for answer in client.delete_topics([*topics]).values():
+        answer.result(60)
+    deadline = time.monotonic() + 60
+    while client.list_topics(timeout=10).topics.keys() & {*topics}:
+        assert time.monotonic() < deadline, f"{topics} are listed after 60 s"
+        time.sleep(0.05)
 
 
 def delete_records(bootstrap: str, topic: str, before: Mapping[int, int]) -> None:
@@ -124,13 +139,30 @@ def produce(
     A record is (partition, key, value) and may go on with headers and a timestamp in ms. ``whole``:
     those of a partition are one batch.
     """
-    errors: list[KafkaError] = []
     linger_ms = 10_000 if whole else 5  # a flush ends it
     producer = Producer(
         {"bootstrap.servers": bootstrap, "linger.ms": linger_ms, **QUIET, **(config or {})}
     )
     if whole:  # else librdkafka gives a flush's first records to their partition one by one
         producer.list_topics(topic, limit_s)
+    _deliver(producer, topic, records, limit_s)
+
+
+def produce_in_turn(
+    bootstrap: str,
+    topic: str,
+    portions: Iterable[Iterable[Sequence]],
+    config: Mapping[str, object] | None = None,
+    limit_s: float = 200,
+) -> None:
+    """Produce portions of records, each one after the acks of those before it: no batch has two."""
+    producer = Producer({"bootstrap.servers": bootstrap, **QUIET, **(config or {})})
+    for each in portions:
+        _deliver(producer, topic, each, limit_s)
+
+
+def _deliver(producer: Producer, topic: str, records: Iterable[Sequence], limit_s: float) -> None:
+    errors: list[KafkaError] = []
     for partition, key, value, *rest in records:
         headers = list(rest[0]) if rest and rest[0] else None
         more = {"timestamp": rest[1]} if len(rest) > 1 else {}
