@@ -125,6 +125,8 @@ def write_slots(
         number = task_number()
         slot = slot_work(clusters, number)
         yield report_row(number, guarded(partial(_write_results, slot, batches)))
+        for _ in batches:  # else Spark ends this process, which may have records of another task
+            pass
 
     return write
 
