@@ -18,8 +18,8 @@ import psycopg2
 import pytest
 
 from orchestration.services.instance import POSTGRES_VARIABLE, postgres_url, write_instance
-from orchestration.services.local_ports import free_port
 from orchestration.services.state_directory import StateDirectory
+from replication.adapters.local.local_network import free_ports
 
 pytestmark = [pytest.mark.integration, pytest.mark.debian]
 
@@ -49,7 +49,7 @@ def as_postgres(*words: object) -> None:
 @pytest.fixture
 def url():
     """Start a server of its own on a free port; yield its address."""
-    directory, port = Path(tempfile.mkdtemp(prefix="isthmus-postgres-")), free_port()
+    directory, port = Path(tempfile.mkdtemp(prefix="isthmus-postgres-")), free_ports(1)[0]
     if os.geteuid() == 0:
         os.chown(directory, pwd.getpwnam("postgres").pw_uid, -1)
     tools, data = programs(), directory / "data"

@@ -15,7 +15,7 @@ from support.records import kafka_records
 from replication.model import FlowState
 from spark_jobs.process.appdir import AppDir
 
-pytestmark = [pytest.mark.integration, pytest.mark.slow]
+pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(900)]
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def test_a_jvm_that_is_killed_while_it_starts_is_no_reason_to_give_up(applicatio
     wait_for(lambda: subprocess.run(find, check=False, capture_output=True).returncode == 0)
     time.sleep(after_s)
     kill_jvm(driver.pid)
-    assert driver.wait(20) == 70
+    assert driver.wait(120) == 70
     assert "driver exiting for restart" in application.log()
     assert "Traceback" not in application.log()
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from replication.adapters.local.local_kafka import LocalCluster
 
-pytestmark = [pytest.mark.integration, pytest.mark.slow]
+pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(900)]
 
 # ``twin`` is B under another address; ``second`` is a source beside SOURCE.
 MORE = """

@@ -70,7 +70,7 @@ def test_what_a_jvm_has_to_know_early_is_no_argument_that_every_user_can_read(tm
 def started(tmp_path, environment, prefix=(), program=STARTS):
     """Return what a program prints in a process of its own."""
     command = [*prefix, sys.executable, "-c", program, str(tmp_path)]
-    given = {"cwd": REPOSITORY, "env": environment, "timeout": 90}
+    given = {"cwd": REPOSITORY, "env": environment, "timeout": 240}
     ran = subprocess.run(command, capture_output=True, text=True, check=False, **given)
     assert "Traceback" not in ran.stderr, ran.stderr
     return ran.stdout.split()
@@ -113,7 +113,7 @@ def test_bl_122_a_jvm_whose_heap_is_full_ends_and_counts_as_killed(tmp_path, mon
         gateway = JavaGateway(gateway_parameters=known)
         with pytest.raises(Py4JError):
             _ = [gateway.new_array(gateway.jvm.long, 1 << 20) for _ in range(100)]
-        assert jvm.was_killed(10)
+        assert jvm.was_killed(60)
         gateway.close()
     finally:
         jvm.stop()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import time
 import urllib.error
@@ -22,15 +23,16 @@ from orchestration.services.keeper import (
     start_keeper,
     stop_services,
 )
-from orchestration.services.local_ports import answers, free_port
+from orchestration.services.local_ports import answers
 from orchestration.services.state_directory import StateDirectory, prepare
+from replication.adapters.local.local_network import free_ports
 from replication.adapters.local.processes import Process, recall
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-pytestmark = [pytest.mark.integration, pytest.mark.slow]
+pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(900)]
 
 CONFIG = """
 clusters = A, B
@@ -55,7 +57,7 @@ class Dagster:
         self.home = StateDirectory(root / "home")
         self.config = root / "flows.properties"
         self.config.write_text(CONFIG)
-        self.ports = Ports(free_port(), free_port())
+        self.ports = Ports(*free_ports(2))
 
     def start(self) -> None:
         prepare(self.home)
@@ -97,11 +99,13 @@ class Dagster:
 
     def processes(self) -> list[psutil.Process]:
         """Return every process that speaks of this state directory or of these ports."""
-        marks = (str(self.home.root), str(self.ports.code), str(self.ports.web))
+        marks = re.compile(
+            rf"{re.escape(str(self.home.root))}|\b({self.ports.code}|{self.ports.web})\b"
+        )
         found = []
         for each in psutil.process_iter(["cmdline"]):
             line = " ".join(each.info["cmdline"] or [])
-            if each.pid != os.getpid() and any(mark in line for mark in marks):
+            if each.pid != os.getpid() and marks.search(line):
                 found.append(each)
         return found
 
@@ -117,7 +121,7 @@ def dagster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dagster]:
     stop_services(found.home)
 
 
-def until(happens: Callable[[], object], limit_s: float = 60) -> float:
+def until(happens: Callable[[], object], limit_s: float = 240) -> float:
     """Wait, and return how long it took."""
     since = time.monotonic()
     while not happens():
@@ -138,7 +142,8 @@ def edits_are_followed(dagster: Dagster) -> None:
     """Break the file, then mend it with one more flow: ticks go on, and definitions follow."""
     dagster.config.write_text(f"{CONFIG}lag.sla.secnds = 5\n")
     until(lambda: "the configuration file is BROKEN_FILE" in dagster.last_reason("alert_on_checks"))
-    assert dagster.last_tick("supervisor")["status"] != "FAILURE"
+    until(lambda: dagster.last_tick("supervisor"))
+    assert dagster.last_tick("supervisor").get("status") != "FAILURE"
     code = dagster.service("code")
     dagster.config.write_text(f"{CONFIG}B->A.enabled = true\n")
     until(lambda: dagster.has_asset("replication", "B_to_A", "stream"))

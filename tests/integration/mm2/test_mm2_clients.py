@@ -20,7 +20,7 @@ from replication.adapters.topics.internal_topic_client import InternalTopicClien
 from replication.mm2.wire import Checkpoint, OffsetSync, parse_all
 from replication.model import FlowState
 
-pytestmark = [pytest.mark.integration, pytest.mark.slow]
+pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(900)]
 
 MORE = """
 B->SOURCE.emit.heartbeats.enabled = true

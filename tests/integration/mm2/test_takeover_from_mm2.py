@@ -20,7 +20,7 @@ from bench.threads import working
 from orchestration.cli.main import app
 from replication.model import Desired, FlowState
 
-pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(900)]
 
 
 class Both:
@@ -92,7 +92,7 @@ class Both:
             ran = self.command("takeover", "--from-mm2", str(self.app.config), *quick, *more)
             return ran if "MirrorMaker 2 runs" not in str(ran.exception) else None
 
-        return wait_for(reported, 60)
+        return wait_for(reported)
 
     def close(self) -> None:
         self.app.close()
@@ -139,7 +139,7 @@ def test_over_from_a_mirrormaker_that_crashed_and_repeated_and_back_no_record_co
     both.app.ask(Desired.STOP)
     both.app.await_state(FlowState.STOPPED)
     driver.terminate()
-    driver.wait(20)
+    driver.wait(120)
     with both.app.config.open("a") as file:  # and now in transactions, its positions too
         file.write("B.exactly.once.source.support = enabled\n")
     with both.load():

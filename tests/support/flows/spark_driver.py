@@ -31,12 +31,29 @@ REPOSITORY = Path(__file__).parents[3]
 Found = TypeVar("Found")
 
 
+_logs: dict[subprocess.Popen[bytes], Path] = {}  # of the drivers that tests have started
+
+
 def wait_for(found: Callable[[], Found], limit_s: float = 180) -> Found:
+    """Wait until ``found`` gives something; fail at once if a driver has ended meanwhile."""
     deadline = time.monotonic() + limit_s
     while not (answer := found()):
+        no_driver_has_ended()
         assert time.monotonic() < deadline, "it did not happen in time"
         time.sleep(0.1)
     return answer
+
+
+def no_driver_has_ended() -> None:
+    """Fail, with its log, if a driver has ended whose end no test has awaited."""
+    for driver, log in tuple(_logs.items()):
+        if driver.returncode is not None:
+            continue  # somebody waited for its end
+        # It is left to be waited for, so that the next wait fails as this one does.
+        ended = os.waitid(os.P_PID, driver.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        if ended is not None:
+            show(log)
+            raise AssertionError(f"a driver has ended by itself, with {ended.si_status}: {log}")
 
 
 def show(log: Path, lines: int = 80) -> None:
@@ -66,7 +83,7 @@ def killable_driver(config: Path, target: str, home: Path) -> Iterator[Callable[
     def kill() -> None:
         if driver.poll() is None:
             os.killpg(driver.pid, signal.SIGKILL)
-            driver.wait(20)
+            driver.wait(120)
 
     try:
         yield kill
@@ -132,6 +149,7 @@ class Application:
                 start_new_session=True,
             )
         self.drivers.append(driver)
+        _logs[driver] = self.home / f"{state}.log"
         return driver
 
     def log(self, state: str = "state") -> str:
@@ -141,14 +159,17 @@ class Application:
         """Return what the driver's metrics say, if it serves any."""
         return scrape(re.findall(r"metrics endpoint started +address=(\S+)", self.log())[-1])
 
-    def await_scrape(self, check: Callable[[Scrape], None], limit_s: float = 60) -> None:
-        """Scrape until one scrape has all that ``check`` asserts; else its last word is raised."""
+    def await_scrape(self, check: Callable[[Scrape], None], limit_s: float = 180) -> None:
+        """Scrape until one scrape has all that ``check`` asserts; else its last word is raised.
+
+        A figure that is not known yet is None, and a busy driver may not answer in time.
+        """
         deadline = time.monotonic() + limit_s
         while True:
-            found = self.scrape()
             try:
-                check(found)
-            except AssertionError:
+                check(self.scrape())
+            except (AssertionError, OSError, TypeError):
+                no_driver_has_ended()
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(0.2)
@@ -199,6 +220,9 @@ class Application:
     def is_copied(self, topic: str) -> bool:
         """Say whether the copy has all records, and no other ones."""
         ours, theirs = (each.read() for each in self._readers_of(topic))
+        if len(theirs) > len(ours):  # a transaction that was aborted stands there too
+            copy = f"{self.alias}.{topic}"
+            theirs = kafka_records.consume_all(self.both[1], copy, "read_committed")
         assert len(theirs) <= len(ours), "records were repeated"
         return [each.content for each in ours] == [each.content for each in theirs]
 
@@ -222,6 +246,7 @@ class Application:
                 except subprocess.TimeoutExpired:
                     each.kill()
                     each.wait()
+            _logs.pop(each, None)
         for log in sorted(self.home.glob("*.log")):
             show(log)
         for each in self._states.values():

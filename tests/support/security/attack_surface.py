@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import stat
 from ipaddress import ip_address
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
 
 def open_to_others(root: Path) -> list[str]:
@@ -19,7 +21,8 @@ def open_to_others(root: Path) -> list[str]:
     Symbolic links have no rights of their own, and sockets are reached through their directory.
     """
     found = []
-    for path in (root, *root.rglob("*")):
+    inside = (Path(at, name) for at, rooms, files in os.walk(root) for name in (*rooms, *files))
+    for path in (root, *inside):
         try:
             mode = path.lstat().st_mode
         except FileNotFoundError:  # written and removed meanwhile
@@ -50,9 +53,12 @@ def listens(processes: Iterable[psutil.Process]) -> bool:
 
 
 def _listeners(processes: Iterable[psutil.Process]) -> list[tuple[psutil.Process, object]]:
-    return [
-        (process, each)
-        for process in processes
-        for each in process.net_connections("inet")
-        if each.status in (psutil.CONN_LISTEN, psutil.CONN_NONE)
-    ]
+    found: list[tuple[psutil.Process, object]] = []
+    for process in processes:
+        with contextlib.suppress(psutil.NoSuchProcess):  # it has ended meanwhile
+            found += [
+                (process, each)
+                for each in process.net_connections("inet")
+                if each.status in (psutil.CONN_LISTEN, psutil.CONN_NONE)
+            ]
+    return found

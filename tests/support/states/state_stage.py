@@ -195,7 +195,7 @@ class StateStage:
             for _ in range(2):  # only what is behind the active segment is compacted
                 time.sleep(0.2)
                 self.app.store.write(topic, next(e for e in found if e not in mine))
-            wait_for(lambda topic=topic, keys=keys: not self._has(topic, keys), 30)
+            wait_for(lambda topic=topic, keys=keys: not self._has(topic, keys))
 
     def _has(self, topic: str, keys: set[bytes]) -> bool:
         read = kafka_records.consume_all(self.there, topic)

@@ -13,7 +13,7 @@ from replication.adapters.local.local_network import free_ports
 from replication.adapters.local.pyspark_home import pyspark_home
 from replication.model import FlowState
 
-pytestmark = [pytest.mark.integration, pytest.mark.slow]
+pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(900)]
 
 QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
 
@@ -93,6 +93,6 @@ def test_a_flow_waits_for_its_slots_and_then_is_copied_by_two_workers(
         wait_for(lambda: application.is_copied(topic))
         assert application.status().generation == status.generation
         driver.send_signal(signal.SIGTERM)
-        assert driver.wait(25) == 0
+        assert driver.wait(120) == 0
     finally:
         application.close()
