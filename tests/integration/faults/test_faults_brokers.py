@@ -7,6 +7,7 @@ import time
 import pytest
 from confluent_kafka.admin import AdminClient
 from support.flows.copier_flows import Flow, feeding
+from support.flows.spark_driver import wait_for
 from support.records import kafka_records
 
 from replication.model import TopicPartition
@@ -62,6 +63,7 @@ def test_a_partition_without_a_leader_waits_and_the_others_go_on(
     source_cluster, target_cluster, three, topic_name, end
 ):
     flow = a_flow((source_cluster, target_cluster), three, topic_name(), end, factor=1)
+    wait_for(lambda: min(leaders_of(three.bootstrap_servers, *flow.topics).values()) > 0)
     leaders = leaders_of(three.bootstrap_servers, *flow.topics)
     gone = TopicPartition(next(iter(flow.topics)), 0)
     other = next(each for each in flow.partitions if leaders[each] != leaders[gone])

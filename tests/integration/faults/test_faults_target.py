@@ -77,7 +77,7 @@ def test_a_quota_of_the_source_slows_a_copy_down_and_is_reported(flow):
     for epoch in range(5):  # a broker knows of the quota a moment after the controller
         kafka_records.produce(one.here, topic, large)
         report = one.copy_all(epoch=epoch)
-        if report.source_throttled_ms:
+        if report.source_throttled_ms > 1_000:
             break
     assert (report.outcome, report.takeovers, report.not_running) == ("clean", 0, 0)
     assert report.source_throttled_ms > 1_000
@@ -132,7 +132,7 @@ def test_who_terminates_our_open_transactions_makes_nothing_missing_or_repeated(
             other = Producer(
                 {"bootstrap.servers": one.to, "transactional.id": group.transactional_id}
             )
-            other.init_transactions(20)  # aborts what is open, as a forced termination does
+            other.init_transactions(90)  # aborts what is open, as a forced termination does
         one.wait_moved(50)
     assert reports[0].outcome == "clean"
     one.copy_all(epoch=1, partitions=spec.partitions)
@@ -212,8 +212,8 @@ def test_a_target_whose_disk_was_full_gets_each_record_once(flow, tmp_path):
             kafka_records.produce(
                 one.here, topic, [(0, b"k", os.urandom(10_000)) for _ in range(3000)]
             )
-            with one.copying(one.spec(epoch_s=150)) as reports:
-                deadline = time.monotonic() + 60
+            with one.copying(one.spec()) as reports:
+                deadline = time.monotonic() + 150
                 while answers(target) and time.monotonic() < deadline:
                     time.sleep(0.2)
                 assert not answers(target)  # a broker that cannot write closes its doors

@@ -24,7 +24,7 @@ from replication.model import Desired, FlowState
 from replication.state import Intent, status_topic
 
 pytestmark = pytest.mark.integration
-SESSION_S = 4  # of a login, on both clusters
+SESSION_S = 8  # of a login, on both clusters: a busy machine has 1.1 s at least for the next one
 
 
 @pytest.fixture(scope="module")
@@ -104,27 +104,33 @@ def test_bl_237_sessions_end_under_load_and_no_connection_is_lost(
     def channels():
         return [each for net in networks for each in net._connections._channels.values()]
 
+    def are_well(those) -> bool:
+        return channels()[: len(those)] == those and not any(each.error for each in those)
+
     def kept() -> bool:
         """Say whether all connections outlive their first sessions, by new logins in place."""
         before, logins = channels(), sum(each.logins for each in clusters)
         sessions = [each.connection for each in before]
-        time.sleep(2 * SESSION_S)  # what lasts that long has met the end of its first session
+        deadline = time.monotonic() + 2 * SESSION_S
+        while any(each.connection in sessions for each in before):
+            if not are_well(before) or time.monotonic() > deadline:
+                return False
+            time.sleep(0.1)
         made = sum(each.logins for each in clusters) - logins
-        return (
-            channels()[: len(before)] == before
-            and not any(each.error for each in before)
-            and all(each.connection not in sessions for each in before)
-            and made <= 4 * len(before)
-        )
+        return are_well(before) and made <= 4 * len(before)
 
     flow = secured.flow
     with flow.copying(secured.spec(), noted) as reports, feeding(flow, 1000):
         flow.wait_moved(100)
+        first = channels()
         # On a busy machine a session may end before the next login; not time after time.
         assert any(kept() for _ in range(5))
+        unbroken = are_well(first)
     with flow.copying(secured.spec(generation=2)):
         flow.wait_copied()
-    assert (reports[0].outcome, reports[0].takeovers) == ("clean", 0)
+    assert reports[0].outcome == "clean"
+    if unbroken:  # else a request was cut off, and what has arrived of it was counted
+        assert reports[0].takeovers == 0
     flow.assert_equal()
 
 
@@ -208,10 +214,10 @@ def test_bl_228_a_driver_needs_no_restart_either(clusters, tmp_path, topic_name)
                 each.set_password("third")  # the file that the driver reads follows later
                 refused = each.refused_logins
                 each.renew_certificate(renewed)
-                wait_for(lambda now=each, n=refused: now.refused_logins > n, 60)
+                wait_for(lambda now=each, n=refused: now.refused_logins > n)
                 secured.set_password(each, "third")
                 count = len(portions)
-                wait_for(lambda n=count: len(portions) > n + 4, 60)
+                wait_for(lambda n=count: len(portions) > n + 4)
         wait_for(lambda: application.is_copied(topic))
         after = application.await_state(FlowState.RUNNING)
     assert (after.pid, after.generation) == (before.pid, before.generation)
