@@ -5,8 +5,7 @@
 ``run``          one run: starts all, runs the faults, heals, drains, compares
 ``schedule``     which faults, and when: drawn from the seed
 ``fault_clock``  waits with them while nothing is copied for long
-``chaos_topics`` the topics, and the delivery guarantee of each
-``writers``      keep records flowing into the source
+``topics``       what is written into the source, and what must become of it
 ``stage``        the two clusters, each also reached through proxies
 ``application``  the watcher, its driver, and their child processes
 ``monitor``      anchors and status on the target

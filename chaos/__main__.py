@@ -16,6 +16,9 @@ import typer
 from chaos.run import Run
 from chaos.schedule import draw
 from chaos.stage import ChaosStage
+from chaos.topics.chaos_topics import TOPICS
+from chaos.topics.registry import MoodyRegistry
+from chaos.topics.transformed_topics import TRANSFORMED
 from replication.adapters.local import processes
 from replication.errors import ReplicationError
 
@@ -30,6 +33,10 @@ def chaos(
     brokers: Annotated[
         int | None, typer.Option(min=1, help="of each cluster; else the seed chooses 1 or 3")
     ] = None,
+    *,
+    transforms: Annotated[
+        bool, typer.Option("--transforms", help="also topics whose records SQL and Python change")
+    ] = False,
 ) -> None:
     """Copy between two clusters of this machine while faults happen, then compare every record."""
     chosen = random.SystemRandom().randrange(1_000_000) if seed is None else seed
@@ -39,7 +46,7 @@ def chaos(
     schedule = draw(chosen, minutes, brokers)
     right = False
     try:
-        right = _run(schedule, minutes, root)
+        right = _run(schedule, minutes, root, transforms=transforms)
     except ReplicationError as error:
         sys.exit(f"chaos: {error}")
     except KeyboardInterrupt:
@@ -53,18 +60,22 @@ def chaos(
     sys.exit(0 if right else 1)
 
 
-def _run(schedule: Schedule, minutes: float, root: Path) -> bool:
+def _run(schedule: Schedule, minutes: float, root: Path, *, transforms: bool) -> bool:
     """Run it; return whether all guarantees were kept."""
     began = time.monotonic()
     stage = ChaosStage(root, schedule.brokers, schedule.forgetful)
-    run = Run(stage, schedule, lambda line: _say(line, began))
+    topics = (*TOPICS, *TRANSFORMED) if transforms else TOPICS
+    run = Run(stage, schedule, topics, lambda line: _say(line, began))
     with contextlib.ExitStack() as stack:
+        registry = stack.enter_context(contextlib.closing(MoodyRegistry(schedule.seed)))
         stack.callback(stage.close)
         stack.callback(stage.over.set)
-        run.start()
+        run.start({"schema.registry.url": registry.url} if transforms else {})
         run.run_faults(minutes * 60)
         run.settle()
         verdict = run.judge()
+    if registry.refused:
+        _say(f"the schema registry refused {registry.refused} requests", began)
     for line in (*verdict.notes, *run.problems, *run.writers.problems):
         _say(line, began)
     print(_last_line(schedule.seed, minutes, run, verdict), flush=True)

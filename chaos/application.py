@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from chaos.chaos_topics import ChaosTopic
+    from chaos.topics.chaos_topics import ChaosTopic
 
 SOURCE, TARGET = "A", "B"
 FLOW = f"{SOURCE}->{TARGET}"
@@ -56,8 +56,8 @@ class TestedApplication:
         names = {"source": SOURCE, "target": TARGET, "flow": FLOW, "replicas": replicas}
         self.config.write_text(_CONFIG.format(**names, **servers))
         for each in topics:
-            if each.where:
-                self.add_setting(f"transform.{each.name}/where", each.where)
+            for key, value in each.transform.items():
+                self.add_setting(f"transform.{each.name}/{key}", value)
 
     def add_setting(self, key: str, value: str) -> None:
         """Add a setting of the flow to the properties file; a driver reads it when it starts."""

@@ -16,7 +16,7 @@ from replication.records.compare_compacted import Compacted
 from replication.settings.state_policies import RESEED
 
 if TYPE_CHECKING:
-    from chaos.chaos_topics import ChaosTopic
+    from chaos.topics.chaos_topics import ChaosTopic
 
 
 @dataclass(slots=True)

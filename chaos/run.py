@@ -7,22 +7,22 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from chaos.application import SOURCE
-from chaos.chaos_topics import TOPICS
 from chaos.fault_clock import FaultClock
 from chaos.faults.carry_out import Faults
 from chaos.faults.scene import Scene
 from chaos.monitor import Monitor
 from chaos.operator import SimulatedOperator
 from chaos.schedule import Side
+from chaos.topics.writers import Writers
 from chaos.verdict import judge
-from chaos.writers import Writers
 from replication.errors import EnvironmentProblem, ReplicationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from chaos.schedule import Schedule
     from chaos.stage import ChaosStage
+    from chaos.topics.chaos_topics import ChaosTopic
     from chaos.verdict import ChaosVerdict
 
 _START_S = 300.0
@@ -37,6 +37,7 @@ class Run:
 
     stage: ChaosStage
     schedule: Schedule
+    topics: tuple[ChaosTopic, ...]
     say: Callable[[str], None]
     problems: list[str] = field(default_factory=list)
     monitor: Monitor = field(init=False)
@@ -50,17 +51,19 @@ class Run:
         self.operator = SimulatedOperator(self.stage, self.monitor, self.problems, self.say)
         self.faults = Faults(Scene(self.stage, self.monitor, self.problems), self.say)
 
-    def start(self) -> None:
+    def start(self, settings: Mapping[str, str]) -> None:
         """Start clusters, driver and writers; return when records are copied."""
         began = time.monotonic()
-        self.stage.start(TOPICS)
+        self.stage.start(self.topics)
+        for key, value in settings.items():
+            self.stage.application.add_setting(key, value)
         kind = ", the target forgets silent producers" if self.stage.forgetful else ""
         self.say(f"two clusters of {self.stage.brokers} brokers are up in {self.stage.root}{kind}")
         self.stage.application.start()
         self.monitor.start()
         self.operator.start()
         client = self.stage.client(Side.SOURCE)
-        self.writers = Writers(TOPICS, client, self.stage.partitions, self.schedule.seed)
+        self.writers = Writers(self.topics, client, self.stage.partitions, self.schedule.seed)
         self.writers.start()
         while not self.monitor.records:
             if time.monotonic() - began > _START_S:
@@ -101,7 +104,7 @@ class Run:
     def judge(self) -> ChaosVerdict:
         """Compare both sides."""
         clients = self.stage.client(Side.SOURCE), self.stage.client(Side.TARGET)
-        return judge(TOPICS, SOURCE, clients, self.stage.done, self.operator.answered)
+        return judge(self.topics, SOURCE, clients, self.stage.done, self.operator.answered)
 
     def _drain(self) -> None:
         deadline = time.monotonic() + _DRAIN_S

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from chaos.chaos_topics import ChaosTopic
+    from chaos.topics.chaos_topics import ChaosTopic
 
 _HOST = "127.0.0.1"
 _HEAP = "256m"

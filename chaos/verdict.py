@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from chaos.chaos_topics import Promise
-from orchestration.flows.comparison.compared_partition import TopicPair
+from chaos.topics.chaos_topics import Promise, as_it_is
+from orchestration.flows.comparison.compared_partition import PartitionResult, TopicPair, Work
 from orchestration.flows.comparison.topic_comparison import (
     COMMITTED,
     UNCOMMITTED,
     Options,
     compare_topics,
 )
-from replication.records.comparison_result import DifferenceKind
+from replication.adapters.topics.record_reader import RecordReader
+from replication.model import TopicPartition
+from replication.records.compare import compare
+from replication.records.comparison_result import DifferenceKind, Fingerprint, fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping
 
-    from chaos.chaos_topics import ChaosTopic
     from chaos.done import Done
-    from orchestration.flows.comparison.compared_partition import PartitionResult
-    from replication.model import TopicPartition
+    from chaos.topics.chaos_topics import ChaosTopic
+    from replication.adapters.topics.record_reader import ConsumedRecord
+    from replication.records.comparison_result import Comparison
 
 
 @dataclass(slots=True)
@@ -76,6 +80,9 @@ def judge(
     """
     verdict = ChaosVerdict()
     for topic in topics:
+        if topic.made is not as_it_is:
+            _judge_results(verdict, topic, alias, clients, reseeded)
+            continue
         compacted = done.sides(topic)
         pair = TopicPair(topic.name, f"{alias}.{topic.name}", compacted)
         committed = compacted or topic.in_transactions
@@ -84,3 +91,36 @@ def judge(
             again = result.work.source in reseeded
             verdict.add(result, Promise.AT_LEAST_ONCE if again else topic.promise)
     return verdict
+
+
+def _judge_results(
+    verdict: ChaosVerdict,
+    topic: ChaosTopic,
+    alias: str,
+    clients: tuple[Mapping[str, str], Mapping[str, str]],
+    reseeded: Container[TopicPartition],
+) -> None:
+    """Compare what a transform must make of a topic's records with what it made, both committed."""
+    here, there = (RecordReader(each, COMMITTED) for each in clients)
+    with closing(here), closing(there):
+        for number in range(here.partitions(topic.name) or 0):
+            source = TopicPartition(topic.name, number)
+            target = TopicPartition(f"{alias}.{topic.name}", number)
+            ends = here.bounds(source).end, there.bounds(target).end
+            found = compare_results(topic, here.read(source, ends[0]), there.read(target, ends[1]))
+            work = Work(source, target, *ends, ends[0])
+            again = Promise.AT_LEAST_ONCE if source in reseeded else topic.promise
+            verdict.add(PartitionResult(work, found), again)
+
+
+def compare_results(
+    topic: ChaosTopic, source: Iterable[ConsumedRecord], target: Iterable[ConsumedRecord]
+) -> Comparison:
+    """Compare what the topic's transform must make of these records with what is on the target."""
+    made = (each for each in map(topic.made, source) if each is not None)
+    return compare(map(_fingerprint, made), map(_fingerprint, target))
+
+
+def _fingerprint(record: ConsumedRecord) -> Fingerprint:
+    key, value, headers, time = record[1:]
+    return Fingerprint(record.offset, fingerprint(key, value, headers, time[0]))

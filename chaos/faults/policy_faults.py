@@ -7,9 +7,9 @@ import time
 from typing import TYPE_CHECKING
 
 from chaos.application import SOURCE
-from chaos.chaos_topics import COMPACTED, TOPICS
 from chaos.faults.scene import side_of
 from chaos.schedule import Side
+from chaos.topics.chaos_topics import COMPACTED, TOPICS
 from replication.errors import ReplicationError
 from replication.state import COMPACT, PRODUCERS_TOPIC, anchors_topic, offsets_topic
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from chaos.chaos_topics import COMPACTED, ChaosTopic
 from chaos.done import Done
 from chaos.schedule import Side
+from chaos.topics.chaos_topics import COMPACTED, ChaosTopic
 from replication.model import PartitionState
 from replication.records.compare_compacted import Compacted
 

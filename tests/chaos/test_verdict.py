@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from chaos.chaos_topics import Promise
-from chaos.verdict import ChaosVerdict
+from chaos.topics.chaos_topics import ChaosTopic, Promise
+from chaos.topics.transformed_topics import masked
+from chaos.verdict import ChaosVerdict, compare_results
 from orchestration.flows.comparison.compared_partition import PartitionResult, Work
+from replication.adapters.topics.record_reader import ConsumedRecord
 from replication.model import TopicPartition
 from replication.records.compare import compare
-from replication.records.comparison_result import Fingerprint
+from replication.records.comparison_result import DifferenceKind, Fingerprint
 
 AT = TopicPartition("A.t", 0)
 
@@ -44,3 +46,16 @@ def test_repeats_are_excused_only_at_least_once_and_losses_never():
 def test_a_run_in_which_nothing_was_compared_is_not_right():
     assert not ChaosVerdict().right
     assert not judged("", "").right
+
+
+def test_of_a_transformed_topic_its_results_must_be_there_and_nothing_else():
+    topic = ChaosTopic("t", "none", made=masked)
+    values = (b"1:one", None, b"2:two")
+    source = [ConsumedRecord(n, b"k", each, (), (n, 1)) for n, each in enumerate(values)]
+    first, last = (masked(each) for each in (source[0], source[2]))
+    assert compare_results(topic, source, [first, last]).is_clean()
+    assert compare_results(topic, source, [last]).count(DifferenceKind.LOST) == 1
+    assert compare_results(topic, source, [first, first, last]).count(DifferenceKind.REPEATED) == 1
+    assert not compare_results(topic, source, [first, source[1], last]).is_clean()
+    assert not compare_results(topic, source, [first, source[2]]).is_clean()
+    assert not compare_results(topic, source, [first, last._replace(time=(9, 1))]).is_clean()

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from confluent_kafka import KafkaError, KafkaException, Producer
 
-from chaos.chaos_topics import Writing
+from chaos.topics.chaos_topics import Writing
+from chaos.topics.transformed_topics import avro
 from replication.adapters.topics.record_writer import NOW, RecordToProduce, RecordWriter
 from replication.errors import ClusterRejected, ClusterUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from chaos.chaos_topics import ChaosTopic
+    from chaos.topics.chaos_topics import ChaosTopic
 
 _TICK_S = 0.05
 _FLUSH_S = 120.0
@@ -25,6 +26,7 @@ _SIZES = (0, 10, 100, 100, 300, 1_000, 5_000)
 _CLIENT = {"log_level": 0, "topic.metadata.refresh.interval.ms": 1_000}  # partitions are added
 _MOST_OPEN_S = 2.0  # for which a transaction stays open
 _DAY_MS = 86_400_000
+_OF_SCHEMA = 500  # records in Avro; the next ones have another schema
 
 
 class RecordToWrite(NamedTuple):
@@ -44,11 +46,17 @@ def events(topic: ChaosTopic, chance: random.Random) -> Iterator[RecordToWrite]:
         keyed = topic.keys is not None or chance.random() < 0.8
         key = b"key-%d" % (number % many if topic.keys else number) if keyed else None
         tombstone = chance.random() < 0.1
-        value = None if tombstone else b"%d:" % number + chance.randbytes(chance.choice(_SIZES))
+        value = None if tombstone else _value(topic, number, chance)
         headers: list[tuple[str, bytes]] = []
         if value is None or chance.random() < 0.3:
             headers = [("n", b"%d" % number), ("empty", b""), ("n", b"\xff")]
         yield RecordToWrite(key, value, headers)
+
+
+def _value(topic: ChaosTopic, number: int, chance: random.Random) -> bytes:
+    if topic.avro:
+        return avro(1 + number // _OF_SCHEMA, number)
+    return b"%d:" % number + chance.randbytes(chance.choice(_SIZES))
 
 
 class Writers:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
-from chaos.chaos_topics import TOPICS, ChaosTopic, Writing
-from chaos.writers import Feed
+from chaos.topics.chaos_topics import TOPICS, ChaosTopic, Writing
+from chaos.topics.writers import Feed
 from replication.adapters.topics.record_writer import NOW
 
 

@@ -1,6 +1,6 @@
 """The topics of a chaos run: the records of each, and the delivery guarantee of its copy.
 
-One more kind of topic is one more line in ``TOPICS``.
+One more kind of topic is one more line in ``TOPICS``; ``transformed_topics`` has others.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+
+    from replication.adapters.topics.record_reader import ConsumedRecord
 
 
 class Promise(StrEnum):
@@ -27,6 +29,11 @@ class Writing(StrEnum):
     TRANSACTIONS = "transactions"  # some of them are aborted
 
 
+def as_it_is(record: ConsumedRecord) -> ConsumedRecord:
+    """Return what a copy makes of a record."""
+    return record
+
+
 @dataclass(frozen=True, slots=True)
 class ChaosTopic:
     """One topic and its writer."""
@@ -41,13 +48,16 @@ class ChaosTopic:
     keys: int | None = None  # how many there are; None: every record has its own, or none
     pause_s: float = 0.0  # between bursts of a second; 0: records flow all the time
     age_days: float = 0.0  # of the records' timestamps; 0: they are of the present
-    where: str = ""  # SQL that each record passes; empty: none
+    # Settings of its transform, and what that makes of a record: None where it leaves that out.
+    transform: Mapping[str, str] = field(default_factory=dict)
+    made: Callable[[ConsumedRecord], ConsumedRecord | None] = as_it_is
+    avro: bool = False  # values are numbers in Avro
     configs: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def in_transactions(self) -> bool:
         """Whether its copy always is, so that consumers have to read it committed."""
-        return bool(self.where)
+        return bool(self.transform)
 
     @property
     def compacted(self) -> bool:
@@ -79,6 +89,6 @@ TOPICS = (
     ChaosTopic("chaos-quiet", "zstd", pause_s=45.0),  # its anchors are old
     # Brokers forget producers by the timestamps of their records: after a day by default.
     ChaosTopic("chaos-history", "lz4", age_days=3.0),
-    ChaosTopic("chaos-transformed", "zstd", where="offset >= 0"),
+    ChaosTopic("chaos-transformed", "zstd", transform={"where": "offset >= 0"}),
     ChaosTopic("chaos-history-keyed", "gzip", keys=300, age_days=3.0),
 )
