@@ -15,7 +15,7 @@ from support.records import kafka_records
 from replication.model import FlowState
 from replication.state import Anchor, anchors_topic, dead_letters_topic
 
-pytestmark = [pytest.mark.integration, pytest.mark.slow]
+pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(900)]
 
 FILE = """
 copy.epoch.seconds = 2
@@ -96,7 +96,7 @@ def test_sql_keeps_the_records_it_asks_for_once_and_in_order(running):
         if json.loads(each.value)["n"] % 3 == 0
     ]
     copy = f"{running.alias}.{topic}"
-    await_copy(running, topic, len(kept), 150)
+    await_copy(running, topic, len(kept))
     found = kafka_records.consume_all(there, copy, "read_committed")
     assert [each.content for each in found] == [each.content for each in kept]
 
@@ -106,7 +106,7 @@ def test_sql_that_fails_on_a_record_makes_it_a_dead_letter_and_goes_on(running):
     topic, copy = f"{running.alias}-cast", f"{running.alias}.{running.alias}-cast"
     values = [b"1", b"2", b"x", b"4", b"y", b"6"]
     kafka_records.produce(here, topic, [(0, None, each) for each in values])
-    await_copy(running, topic, 4, 60)
+    await_copy(running, topic, 4)
     found = kafka_records.consume_all(there, copy, "read_committed")
     assert [(e.key, e.value) for e in found] == [
         (b"10", b"1"), (b"20", b"2"), (b"40", b"4"), (b"60", b"6")]  # fmt: skip
@@ -130,10 +130,10 @@ def test_sql_filters_avro_by_the_registry_and_what_it_cannot_decode_is_a_dead_le
     others = len(kafka_records.consume_all(there, copy))  # of other tests, in partition 1
     registry.fails_with = 503
     kafka_records.produce(here, topic, [(0, b"k", each) for each in values])
-    wait_for(lambda: "HTTP 503" in running.status().reason, 60)
+    wait_for(lambda: "HTTP 503" in running.status().reason)
     assert len(kafka_records.consume_all(there, copy)) == others
     registry.fails_with = 0
-    await_copy(running, topic, others + 3, 60)
+    await_copy(running, topic, others + 3)
     found = [e for e in kafka_records.consume_all(there, copy, "read_committed") if not e.partition]
     assert [each.value for each in found] == [first, later, last]  # the bytes of the source
     letters = kafka_records.consume_all(there, dead_letters_topic(running.alias), "read_committed")
@@ -148,7 +148,7 @@ def test_a_killed_driver_goes_on_where_the_target_says(running):
     here, there = running.both
     topic, before = f"{running.alias}-sql", running.drivers[-1]
     kafka_records.produce(here, topic, numbered(1500, 10_000))
-    wait_for(lambda: transformed(running, topic) > 1100, 60)
+    wait_for(lambda: transformed(running, topic) > 1100)
     before.kill()
     before.wait()
     kafka_records.produce(here, topic, numbered(900, 20_000))
@@ -179,7 +179,7 @@ def test_a_switchover_waits_for_what_is_transformed_and_opens_the_target(running
     assert f"not copied in 3 s: {avro}-1" in refused.lines[-1]
     registry.fails_with = 0
     kafka_records.produce(here, topic, numbered(3000, 70_000))
-    ended = switchover("--yes", "--timeout", "60", "--quiet", "1", "-o", "json")
+    ended = switchover("--yes", "--timeout", "180", "--quiet", "1", "-o", "json")
     assert ended.code == 0, ended
     assert json.loads(ended.out)["operation"]["writable"] == "B"
     await_copy(running, avro, before + 1, 0)
@@ -189,7 +189,7 @@ def test_a_switchover_waits_for_what_is_transformed_and_opens_the_target(running
     assert [each.content for each in copied] == [each.content for each in kept]
     assert switchover("--undo").code == 0
     kafka_records.produce(here, topic, [(0, b"k", b'{"n": 90000}')])
-    await_copy(running, topic, len(kept) + 1, 60)
+    await_copy(running, topic, len(kept) + 1)
 
 
 def verified(running: Application, topics: str, tmp_path) -> tuple[int, dict]:
@@ -220,9 +220,11 @@ def test_what_sql_made_is_verified_with_what_it_makes_of_the_source_now(running,
 
 
 def test_sql_that_is_wrong_says_so_at_its_line_and_writes_nothing(running):
-    reason = wait_for(lambda: running.status().reason, 60)
+    def of_the_sql() -> str:  # another transform may have a reason of its own for a moment
+        return next((e for e in (running.status().reason,) if "UNRESOLVED_COLUMN" in e), "")
+
+    reason = wait_for(of_the_sql)
     assert f"{running.config}:" in reason
     assert "transform." in reason
-    assert "UNRESOLVED_COLUMN" in reason
     topic = f"{running.alias}-wrong"
     assert kafka_records.consume_all(running.both[1], f"{running.alias}.{topic}") == []
