@@ -212,9 +212,12 @@ def test_a_closed_port_is_named_within_the_time_given():
 
 
 def test_an_unknown_host_is_named():
-    admin = KafkaAdmin({"bootstrap.servers": "no-such-host.invalid:9092"}, SOON)
-    with pytest.raises(ClusterUnavailable) as caught:
-        admin.cluster_id()
+    for limit in (SOON, 30 * SOON):  # the resolver of a busy machine may take its time
+        admin = KafkaAdmin({"bootstrap.servers": "no-such-host.invalid:9092"}, limit)
+        with pytest.raises(ClusterUnavailable) as caught:
+            admin.cluster_id()
+        if "Failed to resolve" in str(caught.value):
+            break
     assert str(caught.value).startswith(
         "reading the cluster id at no-such-host.invalid:9092: Failed to resolve "
     )
