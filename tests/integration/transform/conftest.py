@@ -26,7 +26,7 @@ def _closed() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    conf = bounded_conf(SparkSettings(), BoundedJobs(), "test")
+    conf = bounded_conf(SparkSettings(), BoundedJobs(cores=8), "test")
     before = dict(os.environ)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "nice", lambda _: 0)  # other tests follow in this process
