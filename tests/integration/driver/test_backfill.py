@@ -18,7 +18,7 @@ from replication.model import FlowState
 from replication.state import Anchor, anchors_topic
 from replication.state.backfill_names import BackfillNames
 
-pytestmark = [pytest.mark.integration, pytest.mark.slow]
+pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(900)]
 HISTORY, LIVE = 20_000, 2_000
 
 
@@ -87,8 +87,8 @@ def copied_history(flow):
 
 def kill(flow):
     """Kill watcher, driver and command, as a loss of power would, once some history is there."""
-    wait_for(lambda: copied_history(flow) > 0)
     names = BackfillNames(flow.alias, "B")
+    wait_for(lambda: flow.status(names.flow).pid and copied_history(flow) > 0)
     pid = flow.status(names.flow).pid
     watcher = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
     for each in (watcher, pid):
@@ -123,7 +123,7 @@ def test_history_is_copied_once_beside_a_stream_and_after_a_kill(flow):
 
     killer = threading.Thread(target=kill, args=(flow,), daemon=True)
     killer.start()
-    code, out, err = ended(backfill(flow, "--bytes-per-second", 1_500_000))
+    code, out, err = ended(backfill(flow, "--bytes-per-second", 300_000))  # 20 s: time for the kill
     killer.join()
     assert code == 1, err
     code, out, err = ended(backfill(flow, "-o", "json"))

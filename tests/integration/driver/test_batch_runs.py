@@ -20,14 +20,15 @@ from replication.model import FlowState
 from replication.state import anchors_topic
 from replication.supervision.driver_supervision import applications
 
-pytestmark = [pytest.mark.integration, pytest.mark.slow]
-# So that a kill comes in the middle.
-SLOW = "SOURCE->B.mode = batch\ncopy.max.bytes.per.second = 1000000\n"
+pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(900)]
+SLOW = "copy.max.bytes.per.second = 300000\n"  # 20 s, so that a kill comes in the middle
 
 
 @pytest.fixture
 def flow(source_cluster, target_cluster, tmp_path):
-    made = Application(source_cluster, target_cluster, tmp_path / "app", more=SLOW)
+    made = Application(
+        source_cluster, target_cluster, tmp_path / "app", more=f"SOURCE->B.mode = batch\n{SLOW}"
+    )
     yield made
     (app,) = applications(load_config(made.config).config)
     Launcher(StateDirectory(tmp_path / "home"), made.config).stop(app)
@@ -44,17 +45,21 @@ def run(flow, *words):
         capture_output=True,
         text=True,
         check=False,
-        timeout=150,
+        timeout=300,
     )
 
 
 def kill_while_it_copies(flow):
     """Kill driver and watcher, as a loss of power would, when the first anchor has moved."""
-    status = flow.await_state(FlowState.RUNNING)
     anchors = anchors_topic(flow.alias)
-    wait_for(lambda: any(getattr(e, "records", 0) for e in flow.state(anchors).values()))
-    watcher = _parent(status.pid)
-    for pid in (watcher, status.pid):
+
+    def it_copies() -> bool:
+        copied = any(getattr(each, "records", 0) for each in flow.state(anchors).values())
+        return copied and flow.status().state == FlowState.RUNNING
+
+    wait_for(it_copies)
+    driver = flow.status().pid
+    for pid in (_parent(driver), driver):
         os.kill(pid, signal.SIGKILL)
 
 
@@ -73,6 +78,7 @@ def test_a_run_ends_and_the_next_one_continues_also_after_a_kill(flow):
     assert "its driver ended without a result" in first.stdout
     assert "its last run was cut off" in run(flow, "status").stdout
 
+    flow.config.write_text(flow.config.read_text().replace(SLOW, ""))
     flow.produce(topic, 500, seed=2)
     second = run(flow, "batch", "-o", "json")
     assert second.returncode == 0, second.stderr
