@@ -285,12 +285,22 @@ def copy_by_time(spec: UnitSpec) -> UnitReport:
     return report
 
 
+class UnitProcess(subprocess.Popen[bytes]):
+    """A process that copies; one that a failed test leaves does not make a later test fail too."""
+
+    def __del__(self) -> None:
+        if self.returncode is None:
+            self.kill()
+            self.communicate()
+        super().__del__()
+
+
 def start_unit(spec: UnitSpec, directory: Path) -> subprocess.Popen[bytes]:
     """Run one unit in a process of its own; its report goes to stdout, pickled."""
     file = directory / f"{uuid.uuid4().hex}.spec"
     file.write_bytes(pickle.dumps(spec))
     here = Path(__file__).parents[2]
-    return subprocess.Popen(
+    return UnitProcess(
         [sys.executable, "-P", __file__, str(file)],  # -P: tests/replication is not the package
         env={**os.environ, "PYTHONPATH": f"{here.parent}:{here}"},
         stdout=subprocess.PIPE,
