@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import pytest
 from support.records import kafka_records
 
-from orchestration.services.local_ports import free_port
+from replication.adapters.local.local_network import free_ports
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -93,7 +93,7 @@ class Session:
 def session(source_cluster, target_cluster, tmp_path_factory) -> Iterator[Session]:
     from playwright.sync_api import sync_playwright  # noqa: PLC0415 - only where there is a browser
 
-    folder, port = tmp_path_factory.mktemp("ui"), free_port()
+    folder, port = tmp_path_factory.mktemp("ui"), free_ports(1)[0]
     here, there = source_cluster.bootstrap_servers, target_cluster.bootstrap_servers
     file = folder / "flows.properties"
     file.write_text(CONFIG.format(source=here, target=there, rate=RATE))
@@ -155,8 +155,13 @@ def test_the_topics_of_a_pattern_are_there_and_so_is_one_that_was_created_a_mome
     appears(session, partitions, lambda page: page.get_by_text("orders", exact=True))
     session.write("created.later")
     appears(session, partitions, lambda page: page.get_by_text("created.later", exact=True))
-    session.page.get_by_text("created.later", exact=True).first.click()
-    session.page.get_by_text("A.created.later", exact=True).first.wait_for()
+
+    def what_is_told_of_it(page: Page) -> Locator:
+        page.get_by_text("created.later", exact=True).first.click()
+        return page.get_by_text("A.created.later", exact=True)
+
+    # The key is there a moment before that, and a page that was opened then does not follow.
+    appears(session, partitions, what_is_told_of_it)
     session.picture("dagster-topics")
 
 
@@ -198,18 +203,17 @@ def choose(page: Page, flow: str) -> None:
 
     Dagster asks for the partition's tags then; a run that is launched before has no partition.
     """
-    until(lambda: listed(page, flow))
-    page.get_by_text(flow, exact=True).last.click()
+    until(lambda: chosen(page, flow))
     page.get_by_text(f"partition: {flow}").first.wait_for()
 
 
-def listed(page: Page, flow: str) -> bool:
-    """Open the list of partitions, and say whether it shows the flow."""
+def chosen(page: Page, flow: str) -> bool:
+    """Open the list of partitions and choose the flow; say whether it was there for that."""
     from playwright.sync_api import TimeoutError as Missing  # noqa: PLC0415 - as above
 
     page.get_by_placeholder("Partition").click()
     try:
-        page.get_by_text(flow, exact=True).last.wait_for(timeout=3000)
+        page.get_by_text(flow, exact=True).last.click(timeout=3000)
     except Missing:
         return False
     return True
