@@ -19,6 +19,13 @@ def sql_reason(error: Exception) -> str:
     return " ".join(text.split()) or type(error).__name__
 
 
+def job_reason(error: Exception) -> str:
+    """Return why a Spark job could not be run; ConnectionError: the driver's JVM is gone."""
+    if isinstance(error, ConnectionError):
+        return f"Spark's JVM does not answer: {error.strerror or error}"
+    return f"Spark: {sql_reason(error)}"
+
+
 def is_about_data(error: Exception) -> bool:
     """Say whether a job failed on what an expression made of a record, not on a cluster."""
     if not isinstance(error, PySparkException):

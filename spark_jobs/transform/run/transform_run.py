@@ -23,7 +23,7 @@ from spark_jobs.transform.run.run_positions import RunPositions
 from spark_jobs.transform.run.slot_batches import SlotBatches
 from spark_jobs.transform.run.target_partitions import TargetPartitions
 from spark_jobs.transform.slot_producers import SlotProducers
-from spark_jobs.transform.sql_errors import sql_reason
+from spark_jobs.transform.sql_errors import job_reason
 from spark_jobs.transform.start_record import (
     definition_of,
     goes_on,
@@ -156,10 +156,9 @@ class TransformRun:
         except ConfigError as error:  # the file has to be changed, which restarts the driver
             self._report(str(error))
             return _RETRY_S * 5
-        except (ReplicationError, PySparkException, Py4JError) as error:
+        except (ReplicationError, PySparkException, Py4JError, ConnectionError) as error:
             self._producers = None
-            known = isinstance(error, ReplicationError)
-            self._report(str(error) if known else f"Spark: {sql_reason(error)}")
+            self._report(str(error) if isinstance(error, ReplicationError) else job_reason(error))
             return _RETRY_S
         except Exception as error:  # noqa: BLE001 - the thread goes on, and says what happened
             self._producers = None
