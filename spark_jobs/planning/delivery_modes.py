@@ -6,10 +6,12 @@ Offsets in append mode are found by counting records, which compaction removes.
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from replication.errors import ReplicationError
 from replication.model import Mode
 from replication.naming.selection import listed
 from replication.planning.topic_configs import mode_for, policy_of
@@ -48,9 +50,12 @@ class DeliveryModes:
     ) -> Mapping[tuple[str, str], str]:
         """Return the mode of each (source topic, target topic)."""
         planned = set(pairs)
+        is_chosen = self.delivery != "auto"
         if planned - self._known.keys() or time.monotonic() >= self._read_at:
-            self._read(planned, source, target)
-        if self.delivery != "auto":
+            # For a remark alone nothing fails.
+            with suppress(ReplicationError) if is_chosen else nullcontext():
+                self._read(planned, source, target)
+        if is_chosen:
             return dict.fromkeys(planned, self.delivery)
         if self.missing_guarantees():
             return dict.fromkeys(planned, Mode.TRANSACTIONAL)

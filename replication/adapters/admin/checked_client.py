@@ -15,12 +15,11 @@ from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
 from replication.adapters.admin.first_login import require_login
-from replication.adapters.admin.kafka_errors import ReportedErrors, our_errors, quiet
+from replication.adapters.admin.kafka_errors import NO_BROKER, ReportedErrors, our_errors, quiet
 from replication.adapters.admin.partition_leaders import PartitionLeaders
 from replication.adapters.auth.client_settings import RenewedClient, explained
 from replication.adapters.auth.reached_clusters import reached_by
 from replication.errors import ClusterUnavailable, WrongCluster
-from replication.state.state_topic_names import PROBE_TOPIC
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
@@ -75,7 +74,7 @@ class CheckedClient:
         self._settings = settings
         self._verify = verify
         self._reads_any = reads_any
-        self._topic = PROBE_TOPIC  # that ``cluster`` names; a visible one, once one is known
+        self._visible_topic = ""  # that ``cluster`` names; empty: none is known
         self._complaints = ReportedErrors()
         self._clients = RenewedClient(settings, self._connected, is_refused=self._complaints.refuse)
         # By client: what a former one learns late is not known to its successor.
@@ -112,15 +111,13 @@ class CheckedClient:
 
         Raises ClusterUnavailable where it lists no broker that is alive. librdkafka (2.16) ends
         the process where DescribeCluster is answered so, as by a broker that has just started; a
-        metadata request that names a topic tells the same (decision 0033).
+        metadata request that names a topic, or asks for all, tells the same (decision 0033).
         """
         with self._asking(doing) as client:
-            found = self.metadata(client, self._topic)
+            found = self.metadata(client, *filter(None, [self._visible_topic]))
+            self._leaders[client].learn(found, found.topics)  # the client knows no other ones now
         if not found.brokers:
-            raise ClusterUnavailable(
-                f"{doing} at {self.address}: it lists no broker that is alive; one that has just "
-                "started does so for a moment"
-            )
+            raise ClusterUnavailable(f"{doing} at {self.address}: {NO_BROKER}")
         reached_by(self._settings).learn(str(found.cluster_id))
         return found
 
@@ -165,9 +162,17 @@ class CheckedClient:
             self.timeout_s,
             KafkaException,
         )
-        visible = (name for name, each in found.topics.items() if each.error is None)
-        self._topic = next(visible, self._topic)  # brokers log who asks for a topic without rights
+        self._note_visible(found)
         return found
+
+    def _note_visible(self, found: ClusterMetadata) -> None:
+        """Know a topic that our user may see: brokers log each request for any other one."""
+        named = found.topics.get(self._visible_topic)
+        if named is None or named.error is not None:
+            visible = [name for name, each in found.topics.items() if each.error is None]
+            otherwise = self._visible_topic if named is None else ""
+            smallest = min(visible, key=lambda e: len(found.topics[e].partitions), default="")
+            self._visible_topic = smallest or otherwise
 
     def _unless_refused(
         self, ask: Callable[[float], Answer], limit_s: float, unanswered: type[Exception]

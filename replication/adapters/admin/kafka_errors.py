@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _MAY_WORK_LATER = frozenset(
     {
         KafkaError._ALL_BROKERS_DOWN,
-        KafkaError._PARTIAL,  # it lists neither a broker nor a topic, as one that has just started
+        KafkaError._PARTIAL,
         KafkaError._RESOLVE,
         KafkaError._TIMED_OUT,
         KafkaError._TIMED_OUT_QUEUE,
@@ -49,6 +49,8 @@ _MAY_WORK_LATER = frozenset(
         KafkaError.UNKNOWN_LEADER_EPOCH,
     }
 )
+# "Partial response" to a metadata request: it lists neither a broker nor a topic.
+NO_BROKER = "it lists no broker that is alive; one that has just started does so for a moment"
 # A connection that fails with one of these fails again; the client itself retries forever.
 _REFUSED_LOGIN = frozenset({KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED})
 # A connection that is lost during the handshake is reported as a failed authentication too.
@@ -153,7 +155,8 @@ def our_errors(
     except KafkaException as error:
         cause = error.args[0]
         if cause.code() in _MAY_WORK_LATER:
-            raise _unanswered(doing, cause.str(), complaints()) from error
+            text = NO_BROKER if cause.code() == KafkaError._PARTIAL else cause.str()
+            raise _unanswered(doing, text, complaints()) from error
         raise ClusterRejected(f"{doing}: {cause.str()}") from error
 
 

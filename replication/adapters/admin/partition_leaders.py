@@ -49,11 +49,16 @@ class PartitionLeaders:
         new = {e.topic for e in partitions if anew or known.get(e, 0.0) < now}
         for topics in [{each} for each in sorted(new)] if len(new) <= _SINGLY else [new]:
             answer = ask(*topics) if len(topics) == 1 else ask()
-            led = dict.fromkeys(_led(answer, topics), now + _TRUSTED_S)
+            led = self.learn(answer, topics)
             known = _without(known, topics) | led
-            with self._lock:
-                self._until = _without(self._until, topics) | led
         return [each for each in partitions if known.get(each, 0.0) >= now]
+
+    def learn(self, found: ClusterMetadata, topics: Collection[str]) -> dict[TopicPartition, float]:
+        """Keep which partitions of ``topics`` have a leader as the client knows it now."""
+        led = dict.fromkeys(_led(found, topics), time.monotonic() + _TRUSTED_S)
+        with self._lock:
+            self._until = _without(self._until, topics) | led
+        return led
 
 
 def _led(found: ClusterMetadata, topics: Collection[str]) -> list[TopicPartition]:

@@ -6,6 +6,7 @@ import pytest
 from support.fakes.memory_admin import MemoryCluster
 
 from replication.client.admin import ConfigValue, SetBy
+from replication.errors import ClusterUnavailable
 from replication.model import Mode, PartitionPlan, TopicPartition
 from replication.planning.topic_configs import mode_for
 from spark_jobs.planning import delivery_modes
@@ -91,6 +92,17 @@ def test_bl_043_the_targets_own_time_is_reported_however_a_topic_is_copied(modes
     target.configs["A.a"] = {"message.timestamp.type": "LogAppendTime"}
     modes.of([("a", "A.a")], source, target)
     assert modes.retimed == ("A.a",)
+
+
+def test_configs_that_cannot_be_read_are_no_matter_where_the_operator_has_chosen():
+    class Silent(Configs):
+        def topic_settings(self, topics):
+            raise ClusterUnavailable("reading topic configs: no response in time")
+
+    pairs = [("a", "A.a")]
+    assert DeliveryModes("append").of(pairs, Configs(), Silent()) == {("a", "A.a"): "append"}
+    with pytest.raises(ClusterUnavailable):
+        DeliveryModes().of(pairs, Configs(), Silent())
 
 
 def test_configs_that_are_hidden_are_no_matter_where_the_operator_has_chosen():

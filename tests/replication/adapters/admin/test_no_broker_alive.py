@@ -14,6 +14,7 @@ from kafka.protocol.metadata import MetadataRequest
 from support.network.fake_broker import FakeBroker
 
 from replication.adapters.admin.kafka_admin import KafkaAdmin
+from replication.adapters.admin.partition_leaders import PartitionLeaders
 from replication.model import TopicPartition
 
 ASKED = """
@@ -34,6 +35,7 @@ def without_brokers(_request, response):
     return response
 
 
+@pytest.mark.parametrize("topics", [(), (TopicPartition("orders", 0),)], ids=["none", "one"])
 @pytest.mark.parametrize(
     ("call", "doing"),
     [
@@ -42,8 +44,8 @@ def without_brokers(_request, response):
         (["broker_default", "message.max.bytes"], "listing the brokers"),
     ],
 )
-def test_a_cluster_without_a_broker_that_is_alive_is_unavailable(call, doing):
-    with FakeBroker() as broker:
+def test_a_cluster_without_a_broker_that_is_alive_is_unavailable(topics, call, doing):
+    with FakeBroker(*topics) as broker:
         broker.lies[MetadataRequest] = without_brokers
         asked = subprocess.run(
             [sys.executable, "-c", ASKED, broker.address, *call],
@@ -56,27 +58,45 @@ def test_a_cluster_without_a_broker_that_is_alive_is_unavailable(call, doing):
     assert f"{doing} at {broker.address}: it lists no broker that is alive" in asked.stdout
 
 
-def test_what_names_no_topic_either_is_unavailable_too():
-    with FakeBroker() as broker:
-        broker.lies[MetadataRequest] = without_brokers
-        asked = subprocess.run(
-            [sys.executable, "-c", ASKED, broker.address, "topic_names"],
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-    assert f"listing the topics at {broker.address}" in asked.stdout, asked.stderr
-
-
-def test_a_topic_that_our_user_sees_is_named_once_one_is_known():
-    """A broker with an authorizer logs each request for a topic without the right to see it."""
-    with FakeBroker(TopicPartition("orders", 0)) as broker:
+@pytest.fixture
+def named():
+    """Return what asks a broker with two topics, and says which ones its request named."""
+    parts = TopicPartition("orders", 0), TopicPartition("stock", 0), TopicPartition("stock", 1)
+    with FakeBroker(*parts) as broker:
         admin = KafkaAdmin({"bootstrap.servers": broker.address})
-        for _ in range(2):
+
+        def ask() -> set[str] | None:
             assert admin.cluster_id() == "fake"
-            admin.topic_names()
-    named = [each.topics for each in broker.requests(MetadataRequest)]
-    first, last = ({topic.name for topic in topics or ()} for topics in (named[0], named[-2]))
-    assert first <= {"isthmus-probe.internal"}
-    assert last == {"orders"}
+            topics = broker.requests(MetadataRequest)[-1].topics
+            return None if topics is None else {each.name for each in topics}
+
+        ask.broker = broker
+        yield ask
+
+
+def test_a_topic_that_our_user_sees_is_named_once_one_is_known(named):
+    """A broker with an authorizer logs each request for a topic without the right to see it."""
+    assert named() is None  # all
+    for _ in range(2):
+        assert named() == {"orders"}  # the smallest
+
+
+def test_another_topic_is_named_once_the_first_one_is_gone(named):
+    named()
+    del named.broker.logs[TopicPartition("orders", 0)]
+    assert named() == {"orders"}  # it learns that this one is gone
+    assert named() is None
+    assert named() == {"stock"}
+
+
+def test_what_it_tells_of_leaders_is_known(named, monkeypatch):
+    learnt = []
+    monkeypatch.setattr(PartitionLeaders, "learn", lambda *told: learnt.extend(told[-1]))
+    named()
+    assert sorted(learnt) == ["orders", "stock"]
+
+
+def test_all_are_asked_for_where_our_user_sees_no_topic(named):
+    named.broker.logs.clear()
+    for _ in range(2):
+        assert named() is None

@@ -52,6 +52,19 @@ def test_what_is_known_is_not_asked_again_for_a_while(leaders, monkeypatch):
     assert len(reported.asked) == 2
 
 
+def test_what_the_client_learns_by_another_question_counts(leaders):
+    """It would search for a leader that it has lost since, see decision 0032."""
+    before, after = Metadata(t=[1, 1], u=[1]), Metadata(t=[1, -1])
+    assert leaders.of([ZERO, ONE, OTHER], before) == [ZERO, ONE, OTHER]
+    leaders.learn(after(), ["t"])
+    assert leaders.of([ZERO, OTHER], before) == [ZERO, OTHER]
+    before.asked.clear()
+    assert leaders.of([ONE], after) == []
+    assert before.asked == []
+    assert leaders.of([OTHER], before) == [OTHER]
+    assert before.asked == []
+
+
 def test_a_partition_that_is_not_known_is_asked_about_each_time(leaders):
     reported = Metadata(t=[1])
     for _ in range(2):
