@@ -34,7 +34,7 @@ pytestmark = pytest.mark.integration
 
 CLUSTERS = TaskClusters("A->B", "A", {}, {})
 TRANSFORM = TopicTransform("orders", on_error=DEAD_LETTER)
-THREADS, JOBS, SLOTS = 4, 15, 2
+THREADS, JOBS, SLOTS = 4, 10, 2
 FIRST = 100  # offset
 
 
