@@ -15,6 +15,7 @@ from support.brokers.secured_broker import Guarded
 
 from replication.adapters.local import local_kafka
 from replication.adapters.local.local_kafka import LocalCluster
+from replication.adapters.local_secured import secured_cluster, users
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -94,7 +95,9 @@ LONGEST = (
     "test_copier",
 )
 _numbers = itertools.count(1)
-local_kafka._READY_S = 280.0  # of a start: other workers start brokers and drivers as well
+# Of a start: other workers start brokers and drivers as well.
+local_kafka._READY_S = secured_cluster._READY_S = 280.0
+users._LIMIT_S = 120.0
 # Records of tests are dated long ago: retention would take them half a minute after the start.
 FOR_EVER = {"log.retention.ms": "-1"}
 

@@ -134,11 +134,12 @@ def appears(session: Session, path: str, what: Callable[[Page], Locator]) -> Loc
 
     deadline = time.monotonic() + PATIENCE_S
     while True:
-        found = what(session.open(path)).first
         try:
+            found = what(session.open(path)).first
             found.wait_for(timeout=8000)
         except Missing:
-            assert time.monotonic() < deadline, f"{path} does not show {found}"
+            if time.monotonic() > deadline:
+                raise
         else:
             return found
 

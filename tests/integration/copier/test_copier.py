@@ -177,9 +177,10 @@ def test_a_process_that_ends_between_epochs_leaves_without_a_word(flow):
         try:
             worker.stdin.write(pickle.dumps(spec))
             worker.stdin.close()
+            worker.stdin = None  # nothing more is written
             one.wait_copied()
             one.end(spec)
-            assert (worker.stdout.read(), worker.stderr.read()) == (b"clean\n", b"")
+            assert worker.communicate(timeout=WAIT_S) == (b"clean\n", b"")
         finally:
             worker.kill()
 

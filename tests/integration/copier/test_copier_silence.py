@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import time
+from contextlib import closing
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import pytest
@@ -12,9 +15,16 @@ from support.records import kafka_records
 
 from replication.copier.host import Host
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from replication.copier.spec import UnitReport
+
 pytestmark = pytest.mark.integration
 
-GRACE_S = 25.0  # the last answers, the last word, and a slow machine; a request would take 30 s
+PROMISED_S = 13.0  # about ten seconds: the last answers and the last word
+GRACE_S = 25.0  # on a busy machine; a request would take 30 s
+TRIES = 3
 
 
 @pytest.fixture
@@ -27,9 +37,8 @@ def flow(source_cluster, target_cluster, topic_name) -> Flow:
 
 @pytest.fixture
 def proxies():
-    each = Proxies()
-    yield each
-    each.close()
+    with closing(Proxies()) as each:
+        yield each
 
 
 def feed(flow: Flow) -> None:
@@ -43,38 +52,55 @@ def silence(proxies: Proxies, bootstrap: str) -> None:
     silent.block()
 
 
+def seconds_until_any(reports: list[UnitReport]) -> float:
+    began = time.monotonic()
+    while not reports and time.monotonic() < began + GRACE_S:
+        time.sleep(0.1)
+    assert reports
+    return time.monotonic() - began
+
+
+def assert_promise_is_kept(seconds: Callable[[int], float]) -> None:
+    """Let it take ``seconds(epoch)`` in one of some epochs what is promised: machines are busy."""
+    took = itertools.takewhile(lambda each: each >= PROMISED_S, map(seconds, range(TRIES)))
+    assert len(slow := [*took]) < TRIES, slow
+
+
 @pytest.mark.parametrize("end", ["here", "to"], ids=["source", "target"])
-def test_a_unit_whose_cluster_falls_silent_ends_with_its_epoch(flow, proxies, end):
+def test_a_unit_whose_cluster_falls_silent_ends_with_its_epoch(flow, end):
     """BL-121."""
-    feed(flow)
-    host, spec = Host(), flow.spec()
-    with flow.copying(spec, proxies.connect, host) as reports:
-        flow.wait_copied()
+
+    def seconds(epoch: int) -> float:
         feed(flow)
-        silence(proxies, getattr(flow, end))
-        feed(flow)
-        flow.run_out(host, spec)
-        deadline = time.monotonic() + GRACE_S
-        while not reports and time.monotonic() < deadline:
-            time.sleep(0.1)
-        assert reports
-    assert flow.copy_all(epoch=1).outcome == "clean"
+        host, spec = Host(), flow.spec(epoch=epoch)
+        with closing(Proxies()) as proxies, flow.copying(spec, proxies.connect, host) as reports:
+            flow.wait_copied()
+            feed(flow)
+            silence(proxies, getattr(flow, end))
+            feed(flow)
+            flow.run_out(host, spec)
+            return seconds_until_any(reports)
+
+    assert_promise_is_kept(seconds)
+    assert flow.copy_all(epoch=TRIES).outcome == "clean"
     flow.assert_equal()
 
 
-def test_the_drivers_word_ends_a_unit_whose_source_is_silent(flow, proxies):
+def test_the_drivers_word_ends_a_unit_whose_source_is_silent(flow):
     """BL-121."""
-    feed(flow)
-    spec = flow.spec()
-    with flow.copying(spec, proxies.connect) as reports:
-        flow.wait_copied()
-        silence(proxies, flow.here)
-        flow.end(spec)
-        deadline = time.monotonic() + GRACE_S
-        while not reports and time.monotonic() < deadline:
-            time.sleep(0.1)
-        assert reports
-    assert reports[0].outcome == "clean"
+
+    def seconds(epoch: int) -> float:
+        feed(flow)
+        spec = flow.spec(epoch=epoch)
+        with closing(Proxies()) as proxies, flow.copying(spec, proxies.connect) as reports:
+            flow.wait_copied()
+            silence(proxies, flow.here)
+            flow.end(spec)
+            took = seconds_until_any(reports)
+        assert reports[0].outcome == "clean"
+        return took
+
+    assert_promise_is_kept(seconds)
 
 
 def test_clusters_that_are_silent_from_the_start_cost_one_epoch_and_are_named(flow, proxies):

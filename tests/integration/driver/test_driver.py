@@ -79,7 +79,7 @@ def compact(application: Application) -> None:
 
 
 def test_it_listens_on_this_machine_only_and_no_other_user_reads_its_files(running):
-    processes = tree(*(each.pid for each in running.drivers if each.poll() is None))
+    processes = tree(*(each.pid for each in running.drivers if each.returncode is None))
     assert listens(processes)
     assert reachable_ports(processes) == []
     assert open_to_others(running.home / "state") == []
@@ -108,19 +108,17 @@ def test_epochs_follow_on_without_a_new_start(running):
     topic = running.topic()
     running.produce(topic, 100)
     wait_for(lambda: running.is_copied(topic))
-    seeds, followed_on = itertools.count(2), 0
 
-    def have_followed_on_twice():
-        """On a busy machine Spark may plan one so late that the units have ended: then again."""
-        nonlocal followed_on
+    def follows_on(seed: int) -> bool:
         before, since = running.producers(topic), running.status().epoch
         wait_for(lambda: running.status().epoch >= since + 2)
-        running.produce(topic, 100, seed=next(seeds))
+        running.produce(topic, 100, seed)
         wait_for(lambda: running.is_copied(topic))
-        followed_on += running.producers(topic) == before
-        return followed_on == 2
+        return running.producers(topic) == before
 
-    wait_for(have_followed_on_twice)
+    # On a busy machine Spark may plan an epoch so late that the units have ended.
+    followed_on = (seed for seed in range(2, 7) if follows_on(seed))
+    assert len([*itertools.islice(followed_on, 2)]) == 2
 
 
 def test_a_source_that_is_down_is_reported_and_holds_up_no_other_flow(running):
@@ -138,7 +136,13 @@ def test_its_heartbeats_on_the_target_are_a_moment_old(running):
         ages = {(each["source"], each["target"]): each["ms"] for each in json.loads(found.stdout)}
         return ages[running.alias, "B"]
 
-    wait_for(lambda: age_ms() < 5000)
+    young = 0  # looks that are 5 s apart see different beats; on a busy machine some may be older
+    for _ in range(8):
+        young += age_ms() < 5000
+        if young == 3:
+            break
+        time.sleep(5)
+    assert young == 3
 
 
 def test_groups_go_along_and_the_driver_says_so(running):

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from replication.copier.unit import Unit
 
 WAIT_S = 180.0  # generous: beside thirty busy processes a unit's process needs 90 s to begin
+_LATE_S = 40.0  # an epoch in which a unit starts on every machine, if it ever does
 _LONG_S = 900.0  # an epoch that tests end: brokers restart in it, on a busy machine too
 _MOMENT_S = 0.3  # for what a unit does although a partition has settled
 _NOT_STARTED = "did not answer before the epoch ended"
@@ -279,7 +280,7 @@ def copy(spec: UnitSpec, connect=connect, host: Host | None = None) -> UnitRepor
 def copy_by_time(spec: UnitSpec) -> UnitReport:
     """Run an epoch that ends by its time; a longer one where it was over before all had started."""
     report = copy(spec)
-    while _NOT_STARTED in report.outcome and spec.epoch_s < WAIT_S:
+    while _NOT_STARTED in report.outcome and spec.epoch_s < _LATE_S:
         spec = changed(spec, epoch_s=2 * spec.epoch_s)
         report = copy(spec)
     return report
@@ -311,7 +312,7 @@ def linger(flow: Flow, spec: UnitSpec, directory: Path) -> subprocess.Popen[byte
     """Run an epoch in a process of its own; return when it is over and the unit copies on."""
     file = directory / f"{uuid.uuid4().hex}.spec"
     file.write_bytes(pickle.dumps(spec))
-    process = subprocess.Popen(
+    process = UnitProcess(
         [sys.executable, "-c", _LINGERING, str(file)],
         cwd=Path(__file__).parents[3],
         stdout=subprocess.PIPE,

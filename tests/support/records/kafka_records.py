@@ -67,8 +67,8 @@ def create_topic(
     """Create a topic, wait until its leaders are listed and answer, return its name."""
     admin = AdminClient({"bootstrap.servers": bootstrap, **QUIET})
     new = NewTopic(topic, partitions, replication_factor, config=dict(configs or {}))
-    admin.create_topics([new])[topic].result(30)
-    deadline = time.monotonic() + 30
+    admin.create_topics([new])[topic].result(60)
+    deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
         seen = admin.list_topics(topic, timeout=10).topics[topic]
         leaders = [each.leader for each in seen.partitions.values()]
@@ -76,7 +76,7 @@ def create_topic(
         if listed and _leaders_answer(admin, topic, partitions):
             return topic
         time.sleep(0.05)
-    raise AssertionError(f"{topic} has no leaders after 30 s")
+    raise AssertionError(f"{topic} has no leaders after 120 s")
 
 
 def _leaders_answer(admin: AdminClient, topic: str, partitions: int) -> bool:
@@ -122,7 +122,7 @@ def delete_records(bootstrap: str, topic: str, before: Mapping[int, int]) -> Non
     admin.list_topics(topic, timeout=10)  # a search for leaders may be lost, and costs 3 s then
     asked = [TopicPartition(topic, number, offset) for number, offset in before.items()]
     for each in admin.delete_records(asked).values():
-        each.result(30)
+        each.result(60)
 
 
 def produce(

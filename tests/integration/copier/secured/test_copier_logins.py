@@ -24,7 +24,7 @@ from replication.config.load import load_config
 
 pytestmark = pytest.mark.integration
 LIFE_S = 8.0  # of a token
-REFUSED_S = 60.0  # an epoch that is over sooner: a unit ends that is refused
+REFUSED_S = 60.0  # an epoch that is over sooner: see ``ended_early``
 
 
 class Way(NamedTuple):
@@ -82,6 +82,11 @@ def clusters(tmp_path_factory):
         yield both
     for each in both:
         each.destroy()
+
+
+def ended_early(report) -> bool:
+    """Say whether a unit has ended before its epoch of ``REFUSED_S``, as one that is refused."""
+    return report.ended_ms - report.started_ms < REFUSED_S * 1000
 
 
 class Cell:
@@ -167,6 +172,7 @@ def test_use_27_whoever_is_refused_is_told_why_as_whom_and_in_which_line_it_is_s
         assert report.outcome.endswith(f"({user}{place})"), (case, report.outcome)
         assert not re.search("wrong|Error|_ssl.c", report.outcome), (case, report.outcome)
         assert report.records == 0
+        assert ended_early(report), case
         return case
 
     with ThreadPoolExecutor(4) as pool:
@@ -193,6 +199,7 @@ def test_a_token_that_has_expired_is_refused_by_the_broker_and_the_next_one_is_f
         report = copy(cell.spec(epoch_s=REFUSED_S))
     place = cell.line(f"{cell.flow.alias}.sasl.jaas")
     assert re.search("invalid_token|expired", report.outcome), report.outcome
+    assert ended_early(report)
     assert report.outcome.endswith(f"(user {USER}, {place})")
     kafka_records.produce(cell.flow.here, *cell.flow.topics, kafka_records.some_records(50, 1))
     deadline = time.monotonic() + WAIT_S  # a login that never worked is tried again after a pause
