@@ -39,8 +39,8 @@ smoke: $(READY) ## unattended: copy under kill -9, then compare every record; DE
 bench: $(READY) ## us and MirrorMaker 2 on the same brokers, in one run; BENCH_MODULE=bench.filtered: a filter
 	@$(BIN)/python -m $(if $(BENCH_MODULE),$(BENCH_MODULE),bench) $(BENCH_ARGS)
 
-chaos: $(READY) ## faults drawn from SEED for MINUTES while records flow, then a comparison
-	@$(BIN)/python -m chaos $(if $(SEED),--seed $(SEED)) $(if $(MINUTES),--minutes $(MINUTES)) $(if $(TRANSFORMS),--transforms) $(CHAOS_ARGS)
+chaos: $(READY) ## faults drawn from SEED for MINUTES while records flow, then a comparison; TRANSFORMS=1: transforms, too
+	@$(BIN)/python -m chaos $(if $(SEED),--seed $(SEED)) $(if $(MINUTES),--minutes $(MINUTES)) $(if $(filter-out 0,$(TRANSFORMS)),--transforms) $(CHAOS_ARGS)
 
 mutants: $(READY) ## change the code in places drawn from SEED, list what no test notices; MUTANTS_ARGS
 	@$(BIN)/python -m mutation $(if $(SEED),--seed $(SEED)) $(if $(MINUTES),--minutes $(MINUTES)) $(MUTANTS_ARGS)

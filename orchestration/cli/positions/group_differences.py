@@ -54,7 +54,7 @@ def diff(
     """Show which offsets `sync` would commit, and each group's lag on both clusters.
 
     Exit code 2: an offset would change. 1: it is not known of all flows, as a cluster did not
-    answer; the others are shown.
+    answer or rejected a request; the others are shown.
     """
     config = read_config(file)
     flows, left = reachable_flows(config, flow)

@@ -16,7 +16,7 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from support.flows.spark_driver import wait_for
 from support.flows.waiting import await_equal
-from support.records.kafka_records import create_topic, produce, some_records
+from support.records.kafka_records import create_topic, delete_topics, produce, some_records
 
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.admin.planned_cluster import PlannedCluster
@@ -68,10 +68,7 @@ def test_planning_lists_the_same_topics_and_sees_one_recreated(admin, source_clu
     first, full = planned.topics(), admin.topics()
     for each in (topic, other):
         assert first[each] == full[each]
-    client = AdminClient({"bootstrap.servers": address})  # its answers end with it
-    client.delete_topics([topic])[topic].result(20)
-    while topic in planned.topics():
-        time.sleep(0.05)
+    delete_topics(address, topic)
     create_topic(address, topic, 3)
     again = planned.topics()
     planned.close()

@@ -10,13 +10,6 @@ from contextlib import closing
 
 import pytest
 from confluent_kafka import Consumer, TopicPartition
-from confluent_kafka.admin import (
-    AdminClient,
-    AlterConfigOpType,
-    ConfigEntry,
-    ConfigResource,
-    ResourceType,
-)
 from support.flows.spark_driver import Application, wait_for
 from support.network.otlp_endpoint import attributes, otlp_endpoint
 from support.records import kafka_records
@@ -71,11 +64,8 @@ def a_stock(application: Application) -> str:
 
 def compact(application: Application) -> None:
     """Make the stock compacted. A driver reads topic configs every 30 s: not each test waits."""
-    client = AdminClient({"bootstrap.servers": application.source.bootstrap_servers})
-    change = AlterConfigOpType.SET
-    entry = ConfigEntry("cleanup.policy", "compact", incremental_operation=change)
-    resource = ConfigResource(ResourceType.TOPIC, application.stock, incremental_configs=[entry])
-    client.incremental_alter_configs([resource])[resource].result(20)
+    here = application.source.bootstrap_servers
+    kafka_records.set_config(here, application.stock, "cleanup.policy", "compact")
 
 
 def test_it_listens_on_this_machine_only_and_no_other_user_reads_its_files(running):
@@ -277,8 +267,7 @@ def the_same_producers_continue(running) -> bool:
     wait_for(lambda: running.is_copied(gone) and running.is_copied(other))
     running.await_state(FlowState.RUNNING)
     before = running.producers(other)
-    client = AdminClient({"bootstrap.servers": here})
-    client.delete_topics([gone])[gone].result(20)
+    kafka_records.delete_topics(here, gone)
     for seed in range(2, 12):  # while the driver finds out
         running.produce(other, 20, seed)
         wait_for(lambda: running.is_copied(other))

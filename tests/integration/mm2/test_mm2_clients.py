@@ -6,7 +6,6 @@ from contextlib import closing
 
 import pytest
 from confluent_kafka import Consumer, TopicPartition
-from confluent_kafka.admin import AdminClient
 from support.brokers.mirrormaker import (
     ask_mirror_client,
     kill_mirrormaker,
@@ -104,9 +103,7 @@ def test_it_06_a_real_checkpoint_connector_works_from_our_offset_syncs(app, tmp_
 def forget(servers: str, topic: str) -> None:
     """Delete what a real MirrorMaker 2 of other tests may have left behind."""
     if topic in known_topics(servers):
-        client = AdminClient({"bootstrap.servers": servers})  # its answers end with it
-        client.delete_topics([topic])[topic].result(20)
-        wait_for(lambda: topic not in known_topics(servers))
+        kafka_records.delete_topics(servers, topic)
 
 
 def known_topics(servers: str) -> set[str]:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient
 from support.flows.copier_flows import Flow, feeding
 from support.flows.spark_driver import wait_for
 from support.records.kafka_records import (
     consume_all,
     create_topic,
     delete_records,
+    delete_topics,
     produce,
     some_records,
 )
@@ -524,9 +524,7 @@ def test_a_topic_that_was_created_again_is_compared_without_its_old_anchor(flow,
 def test_a_topic_that_was_deleted_on_the_source_is_named(flow, tmp_path):
     flow.write(10)
     flow.copy_all()
-    admin = AdminClient({"bootstrap.servers": flow.here})
-    admin.delete_topics([flow.topic])[flow.topic].result(30)
-    wait_for(lambda: flow.topic not in admin.list_topics(timeout=20).topics)
+    delete_topics(flow.here, flow.topic)
     reported = flow.compare(tmp_path, status=1)
     assert reported["result"] == "nothing compared"
     assert reported["gone"] == [{"flow": flow.name, "cluster": flow.alias, "topic": flow.topic}]

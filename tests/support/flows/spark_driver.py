@@ -32,16 +32,24 @@ Found = TypeVar("Found")
 
 
 _logs: dict[subprocess.Popen[bytes], Path] = {}  # of the drivers that tests have started
+_in_vain: set[subprocess.Popen[bytes]] = set()  # those beside which a test has waited in vain
 
 
 def wait_for(found: Callable[[], Found], limit_s: float = 180) -> Found:
     """Wait until ``found`` gives something; fail at once if a driver has ended meanwhile."""
-    deadline = time.monotonic() + limit_s
+    deadline = time.monotonic() + _at_most(limit_s)
     while not (answer := found()):
         no_driver_has_ended()
-        assert time.monotonic() < deadline, "it did not happen in time"
+        if time.monotonic() > deadline:
+            _in_vain.update(_logs)
+            raise AssertionError("it did not happen in time")
         time.sleep(0.1)
     return answer
+
+
+def _at_most(limit_s: float) -> float:
+    """Return how long to wait: less beside a driver that may not do anything any more."""
+    return limit_s if _in_vain.isdisjoint(_logs) else min(limit_s, 45.0)
 
 
 def no_driver_has_ended() -> None:
@@ -159,18 +167,19 @@ class Application:
         """Return what the driver's metrics say, if it serves any."""
         return scrape(re.findall(r"metrics endpoint started +address=(\S+)", self.log())[-1])
 
-    def await_scrape(self, check: Callable[[Scrape], None], limit_s: float = 180) -> None:
+    def await_scrape(self, check: Callable[[Scrape], None]) -> None:
         """Scrape until one scrape has all that ``check`` asserts; else its last word is raised.
 
         A figure that is not known yet is None, and a busy driver may not answer in time.
         """
-        deadline = time.monotonic() + limit_s
+        deadline = time.monotonic() + _at_most(180)
         while True:
             try:
                 check(self.scrape())
             except (AssertionError, OSError, TypeError):
                 no_driver_has_ended()
                 if time.monotonic() > deadline:
+                    _in_vain.update(_logs)
                     raise
                 time.sleep(0.2)
             else:
@@ -193,8 +202,8 @@ class Application:
         found = self.state(status_topic(self.alias)).get(InventoryPart(self.flow, 0).key())
         return isinstance(found, InventoryPart) and found.parts is not None
 
-    def await_state(self, state: str, flow: str = "", limit_s: float = 180) -> FlowStatus:
-        wait_for(lambda: self.status(flow).state == state, limit_s)
+    def await_state(self, state: str, flow: str = "") -> FlowStatus:
+        wait_for(lambda: self.status(flow).state == state)
         return self.status(flow)
 
     def ask(self, desired: Desired) -> None:

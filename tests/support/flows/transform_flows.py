@@ -115,9 +115,9 @@ class TransformFlow:
         child.kill()
         child.join()
 
-    def until_done(self, run: TransformRun, limit_s: float = 180) -> None:
+    def until_done(self, run: TransformRun) -> None:
         """Run batches until nothing is left, or everything waits; problems may pass."""
-        deadline = time.monotonic() + limit_s
+        deadline = time.monotonic() + 180
         while (pause_s := run._guarded_round()) != 0.2:
             assert time.monotonic() < deadline, run.problem
             time.sleep(pause_s)

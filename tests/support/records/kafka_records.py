@@ -153,12 +153,11 @@ def produce_in_turn(
     topic: str,
     portions: Iterable[Iterable[Sequence]],
     config: Mapping[str, object] | None = None,
-    limit_s: float = 200,
 ) -> None:
     """Produce portions of records, each one after the acks of those before it: no batch has two."""
     producer = Producer({"bootstrap.servers": bootstrap, **QUIET, **(config or {})})
     for each in portions:
-        _deliver(producer, topic, each, limit_s)
+        _deliver(producer, topic, each, 200)
 
 
 def _deliver(producer: Producer, topic: str, records: Iterable[Sequence], limit_s: float) -> None:

@@ -10,9 +10,6 @@ from confluent_kafka.admin import (
     AclOperation,
     AclPermissionType,
     AdminClient,
-    AlterConfigOpType,
-    ConfigEntry,
-    ConfigResource,
     ResourcePatternType,
     ResourceType,
 )
@@ -52,7 +49,7 @@ on.target.foreign = stop
 metrics.port = 0
 alert.webhook.url = HOOK
 """
-_SOON = {"segment.ms": "100", "min.cleanable.dirty.ratio": "0", "min.compaction.lag.ms": "0"}
+_SOON = {"segment.ms": "100", "min.cleanable.dirty.ratio": "0.0", "min.compaction.lag.ms": "0"}
 _JSON = b'{"n": 1}'
 # The topics, and the state of each once it was provoked.
 STATES = {
@@ -132,8 +129,7 @@ class StateStage:
         self._feed("sql", b"no JSON")
         for name in ("recreated", "reset", "position"):
             self._feed(name, _JSON)
-        client = AdminClient({"bootstrap.servers": self.here, **kafka_records.QUIET})
-        client.delete_topics([self.topics["deleted"]])[self.topics["deleted"]].result(20)
+        kafka_records.delete_topics(self.here, self.topics["deleted"])
         self._rule(AclPermissionType.DENY, ResourceType.TOPIC, self.topics["denied"])
         self._map.write_text(f"{self.topics['named']} = another-name\n")
         more = f"topics.exclude = .*internal, {self.topics['unselected']}\n"
@@ -202,20 +198,13 @@ class StateStage:
         return any(each.key in keys and each.value for each in read)
 
     def _recreate(self, bootstrap: str, topic: str) -> None:
-        client = AdminClient({"bootstrap.servers": bootstrap, **kafka_records.QUIET})
-        client.delete_topics([topic])[topic].result(20)
-        while topic in client.list_topics(timeout=10).topics:
-            time.sleep(0.05)
+        kafka_records.delete_topics(bootstrap, topic)
         kafka_records.create_topic(bootstrap, topic)
 
     def _alter(self, topic: str, values: dict[str, str]) -> None:
         """Set configs of a topic of the target."""
-        change = AlterConfigOpType.SET
-        entries = [ConfigEntry(*e, incremental_operation=change) for e in values.items()]
-        resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=entries)
-        client = AdminClient({"bootstrap.servers": self.there, **kafka_records.QUIET})
-        for answer in client.incremental_alter_configs([resource]).values():
-            answer.result(20)
+        for name, value in values.items():
+            kafka_records.set_config(self.there, topic, name, value)
 
     def _rule(self, permission: AclPermissionType, kind: ResourceType, name: str) -> None:
         """Allow the driver's user everything on a resource of the source, or nothing."""
@@ -223,4 +212,4 @@ class StateStage:
         acl = AclBinding(kind, name, literal, "User:driver", "*", whole, permission)
         client = AdminClient({"bootstrap.servers": self.here, **kafka_records.QUIET})
         for answer in client.create_acls([acl]).values():
-            answer.result(20)
+            answer.result(60)
