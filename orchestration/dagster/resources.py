@@ -115,7 +115,7 @@ class Isthmus:
         launcher, clusters = self.launcher(), self.clusters()
         beats = _beat_watches().setdefault(self.config_path, BeatWatch())
         looks = in_time(
-            lambda each: beats.aged(look_here(*each, clusters, launcher)),
+            lambda each: beats.aged(lambda: look_here(*each, clusters, launcher)),
             flows,
             LOOK_S,
         )

@@ -79,10 +79,12 @@ class FlowRestart:
         self._until(_runs, "it does not start (`isthmus run FILE` or Dagster must be running)")
 
     def _look(self) -> FlowLook:
-        look = look_here(self.flow, self.app, self.clusters, self.processes)
+        look = self._beats.aged(
+            lambda: look_here(self.flow, self.app, self.clusters, self.processes)
+        )
         if look.seen.target_silence is not None:
             raise ClusterUnavailable(f"{self.flow.name}: {look.seen.target_silence}")
-        return self._beats.aged(look)
+        return look
 
     def _until(self, is_so: Callable[[FlowLook], bool], otherwise: str) -> None:
         deadline = time.monotonic() + self.limit_s

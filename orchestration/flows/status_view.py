@@ -113,7 +113,7 @@ class StatusView:
                 self._use(self._reading.config)
         self._answers.ask()
         looks = in_time(
-            lambda each: self._beats.aged(look_here(*each, self._clusters, self._launcher)),
+            lambda each: self._beats.aged(lambda: look_here(*each, self._clusters, self._launcher)),
             self._flows,
             LOOK_S,
         )

@@ -61,15 +61,19 @@ def world(clock):
 
 
 @pytest.fixture
-def states(world, clock):
+def beats():
+    return BeatWatch()
+
+
+@pytest.fixture
+def states(world, clock, beats):
     """Return the flow's state, look after look, one each so many seconds."""
-    beats = BeatWatch()
 
     def look(*pauses_s: float) -> list[str]:
         found = []
         for each in pauses_s:
             clock.sleep(each)
-            found.append(beats.aged(look_at(world.config.flows[0], world)).health)
+            found.append(beats.aged(lambda: look_at(world.config.flows[0], world)).health)
         return [f"{each.state}: {each.reason}"[:40] for each in found]
 
     return look
@@ -98,6 +102,53 @@ def test_one_that_died_while_nobody_looked_is_dead_by_the_clocks_at_once(world, 
     clock.sleep(HOUR_S / 2)
     world.beat(ahead_s=0)
     assert states(HOUR_S / 2)[0].startswith("DEAD: no driver: last status 1800 s ago")
+
+
+def test_a_driver_whose_clock_is_behind_lives_also_where_looks_are_far_apart(world, states, clock):
+    """While another cluster of the file is silent a round of Dagster's takes 20 s."""
+    clock.beats = lambda: world.beat(ahead_s=-30)
+    assert states(1, 20, 20, 50)[1:] == [RUNNING] * 3
+    clock.beats = lambda: None
+    assert states(20)[0].startswith("DEAD: no driver")
+
+
+def test_one_that_died_between_looks_far_apart_is_dead_at_the_second_one(world, states, clock):
+    world.beat(ahead_s=0)
+    states(0)
+    clock.sleep(2)
+    world.beat(ahead_s=0)
+    assert states(18, 1) == [RUNNING, DEAD]
+
+
+def test_a_look_that_another_one_overtook_changes_nothing(world, states, clock, beats):
+    """It waited for a slow source, with the older one of two beats."""
+
+    def overtaken():
+        found = look_at(world.config.flows[0], world)
+        clock.sleep(1)
+        world.beat(ahead_s=HOUR_S)
+        assert states(0) == [RUNNING]
+        clock.sleep(8)
+        return found
+
+    world.beat(ahead_s=HOUR_S)
+    states(0)
+    assert beats.aged(overtaken).seen.beat_age_ms == 8_000
+    assert states(6, 1) == [RUNNING, DEAD]
+
+
+def test_a_beat_is_no_younger_than_the_beginning_of_the_look_that_did_not_find_it(
+    world, states, clock, beats
+):
+    def slow():
+        found = look_at(world.config.flows[0], world)
+        clock.sleep(10)
+        return found
+
+    world.beat(ahead_s=-HOUR_S)
+    beats.aged(slow)
+    world.beat(ahead_s=-HOUR_S)
+    assert states(60)[0].startswith("DEAD: no driver: last status 70 s ago")
 
 
 def test_one_that_does_not_get_beyond_its_start_is_dead_after_a_minute(world, states):
