@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from orchestration.recovery.failover_report import operation_json
+from orchestration.recovery.left_groups import more_left, more_left_line
 from replication.planning.explain import counted
 
 if TYPE_CHECKING:
@@ -42,6 +43,11 @@ class FailbackReport:
         """Groups, and offsets of groups, that are not set."""
         return (*(() if self.moved is None else self.moved.left), *self.unset)
 
+    @property
+    def more_left(self) -> int:
+        """How many more are not set than ``left`` names."""
+        return more_left(self.operation) + (0 if self.moved is None else self.moved.more_left)
+
     def as_json(self) -> dict[str, Any]:
         """Return everything as values for JSON; times in ms."""
         return {
@@ -53,6 +59,7 @@ class FailbackReport:
             "only_at_source": self.only_here,
             "partitions": [asdict(each) for each in self.tails],
             "left": [{"group": each.group, "why": each.reason} for each in self.left],
+            "more_left": self.more_left,
             "switchover": None if self.moved is None else self.moved.as_json(),
         }
 
@@ -86,3 +93,5 @@ class FailbackReport:
             yield from self.moved.lines()
         for unset in self.unset:
             yield f"group {unset.group}: {unset.reason}"
+        if unnamed := more_left(self.operation):
+            yield more_left_line(unnamed)

@@ -87,7 +87,8 @@ class Failover(FlowOperation):
         """Commit the groups' offsets on the target; what brokers refuse is left and named."""
         report = self._report(self.proven(operation.id))
         count, unset = committed(self.sync.target, report.actions)
-        refused = (each for each in unset if each not in report.left)
+        known = set(report.left)
+        refused = (each for each in unset if each not in known)
         self.operator.note_left(unset)
         names = {each.group for each in report.groups}
         left = f"; {counted(len(unset), 'position')} left" if unset else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from orchestration.recovery.left_groups import more_left, more_left_line
 from replication.durations import format_moment
 from replication.offsets.groups.consumer_groups import LeaveGroup, LeaveOffset, left_alone
 from replication.planning.explain import counted
@@ -39,6 +40,11 @@ class FailoverReport:
         return left_alone(self.actions)
 
     @property
+    def more_left(self) -> int:
+        """How many more are not set than ``left`` names."""
+        return more_left(self.operation)
+
+    @property
     def warning(self) -> str:
         """What may be wrong with the offsets of groups; empty: nothing, or none are synced."""
         return self.synced.warning if self.groups or self.synced.enabled else ""
@@ -57,6 +63,7 @@ class FailoverReport:
             "group_sync": self.synced.as_data(),
             "missing_of_group": {each.group: each.records for each in self.point.groups},
             "left": [asdict(each) | {"why": each.reason} for each in self.left],
+            "more_left": self.more_left,
         }
 
     def lines(self) -> Iterator[str]:
@@ -91,6 +98,8 @@ class FailoverReport:
             yield from _group_lines(name, self.groups, unread.get(name, 0))
         for action in self.left:
             yield f"group {action.group}: {action.reason}"
+        if self.more_left:
+            yield more_left_line(self.more_left)
 
 
 def _as_of(point: RecoveryPoint) -> str:

@@ -15,6 +15,7 @@ from replication.offsets.groups.consumer_groups import (
 )
 from replication.offsets.groups.sync_round import TranslatedPosition
 from replication.offsets.offset_map import Answer
+from replication.planning.explain import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from replication.offsets.groups.group_sync import GroupSync
     from replication.offsets.groups.sync_round import GroupsOf
     from replication.recovery.group_positions import GroupPosition
+
+
+_SHOWN = 10  # a sentence of thousands is read by nobody, and has to fit into a record
 
 
 def on_target(
@@ -73,8 +77,11 @@ def require_committed(refused: Mapping[str, ReplicationError]) -> None:
 
 
 def named(left: Iterable[LeaveGroup | LeaveOffset]) -> str:
-    """Return what is left as ends of a sentence about what was set."""
-    return "".join(f"; left: {each.group}, {each.reason}" for each in left)
+    """Return what is left as ends of a sentence about what was set; of many the first ones."""
+    found = list(left)
+    shown = "".join(f"; left: {each.group}, {each.reason}" for each in found[:_SHOWN])
+    more = len(found) - _SHOWN
+    return f"{shown}; and {counted(more, 'more position')}" if more > 0 else shown
 
 
 def group_actions(

@@ -210,8 +210,22 @@ class Operator:
         return self.current()
 
     def note_left(self, left: Iterable[LeaveGroup | LeaveOffset]) -> None:
-        """Keep what the step under way leaves of groups, for whoever ends the operation."""
-        self.write(with_left_groups(self.current(), left))
+        """Keep what the step under way leaves of groups, for whoever ends the operation.
+
+        What the record does not hold is said now: a list must not hold the operation up, also where
+        the topic's ``max.message.bytes`` is lower than by default.
+        """
+        found, topic = tuple(left), status_topic(self.flow.source)
+        with self._lock:
+            noted = with_left_groups(self._held(), found)
+            try:
+                self.store.write(topic, noted)
+            except ClusterRejected:
+                noted = with_left_groups(self._held(), found, most_bytes=0)
+                self.store.write(topic, noted)
+            self.operation = noted
+        for each in found[len(noted.left[noted.step]) :]:
+            self.say(f"  left: group {each.group}: {each.reason}")
 
     def _watch(self, found: Operation) -> None:
         """Wait whether the operation's record moves. Raises FlowTaken if it does."""

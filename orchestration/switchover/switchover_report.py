@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from orchestration.recovery.failover_report import operation_json
+from orchestration.recovery.left_groups import more_left, more_left_line
 from replication.offsets.groups.consumer_groups import left_alone
 from replication.planning.explain import counted
 
@@ -40,6 +41,11 @@ class SwitchoverReport:
         """Groups, and offsets of groups, that are not set."""
         return tuple(dict.fromkeys(left_alone(self.actions)))  # some are left on the way home too
 
+    @property
+    def more_left(self) -> int:
+        """How many more are not set than ``left`` names."""
+        return more_left(self.operation)
+
     def as_json(self) -> dict[str, Any]:
         """Return everything as values for JSON; times in ms."""
         return {
@@ -67,6 +73,7 @@ class SwitchoverReport:
                 for each in self.groups
             ],
             "left": [{"group": each.group, "why": each.reason} for each in self.left],
+            "more_left": self.more_left,
             "consuming_on_source": list(self.consuming),
             "needs_leave": list(self.needs_leave),
         }
@@ -83,6 +90,8 @@ class SwitchoverReport:
             )
         for action in self.left:
             yield f"group {action.group}: {action.reason}"
+        if self.more_left:
+            yield more_left_line(self.more_left)
         if self.needs_leave and self.operation is None:
             options = " ".join(f"--leave '{each}'" for each in self.needs_leave)
             yield (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 from replication.state.record import StateRecord
 
@@ -12,8 +12,17 @@ if TYPE_CHECKING:
 
     from replication.state.anchors import Anchor
 
-# A group, topic and partition of the offset that was left (None: all of the group), and why.
-LeftPosition = tuple[str, str, int | None, str]
+
+class LeftPosition(NamedTuple):
+    """An offset of a group that was left, and why; without topic and partition: all of the group.
+
+    Other processes read it as a list, in this order.
+    """
+
+    group: str
+    topic: str | None
+    partition: int | None
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +52,7 @@ class Operation(StateRecord):
     writable: str = ""  # alias of the cluster that clients may write to; empty: not decided
     options: Mapping[str, str] = field(default_factory=dict)
     left: Mapping[str, tuple[LeftPosition, ...]] = field(default_factory=dict)  # by step
+    more_left: Mapping[str, int] = field(default_factory=dict)  # by step: how many left has not
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,8 +47,8 @@ def print_result(
     else:
         for line in report.lines():
             print_line(line)
-    if report.operation is not None and report.left:
-        first = report.left[0]
-        count = counted(len(report.left), "group position")
-        why = f"the first of group {first.group}: {first.reason}"
-        end(1, f"{report.operation.verb} done, but not all groups are set: {count} left, {why}")
+    if report.operation is not None and (number := len(report.left) + report.more_left):
+        count = counted(number, "group position")
+        whose = (f", the first of group {e.group}: {e.reason}" for e in report.left)
+        why = next(whose, "")
+        end(1, f"{report.operation.verb} done, but not all groups are set: {count} left{why}")

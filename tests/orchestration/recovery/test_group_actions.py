@@ -154,6 +154,53 @@ def test_a_failover_names_what_brokers_refused_and_opens_the_target(monkeypatch)
     assert left_groups(operator.last(), "set groups") == (LEFT, LeaveGroup("g", why))
 
 
+class SmallTopic(LogStore):
+    """A state topic that takes no record above so many bytes."""
+
+    most_bytes = 1_000_000
+
+    def write(self, topic, *records):
+        if any(len(each.value()) > self.most_bytes for each in records):
+            raise ClusterRejected("Message size too large")
+        super().write(topic, *records)
+
+
+@pytest.mark.parametrize("most_bytes", [1_000_000, 20_000])
+def test_a_failover_that_leaves_very_many_positions_opens_the_target(monkeypatch, most_bytes):
+    """It is the command that must not fail."""
+    many = tuple(
+        LeaveOffset("g", TopicPartition("t", n), f"t-{n} offset 3 is not copied yet" + "." * 200)
+        for n in range(5_000)
+    )
+    refused = [CommitGroup(f"g{n}", {HERE: Committed(10)}) for n in range(5_000)]
+    target, store, said = Groups(), SmallTopic(), []
+    store.most_bytes = most_bytes
+    target.refused = {each.group: ClusterRejected("denied " + "." * 200) for each in refused}
+    begun = replace(TAKEN, done=TAKEN.done[:3], step="")
+    store.write(status_topic("A"), begun, Intent("A->B", Desired.STOP, "ada@one, failover op1", 1))
+    failover = Failover(
+        a_flow(), a_config(), None, Operator(a_flow(), store, said.append), None, Sync()
+    )
+    point = replace(recovery_point(()), unplaced=(HERE,))
+    report = FailoverReport("A->B", point, (), (*many, *refused), GroupSyncAge(5, 5))
+    monkeypatch.setattr(Failover, "_report", lambda *_: report)
+    monkeypatch.setattr(Sync, "target", target)
+    monkeypatch.setattr("orchestration.recovery.operator.WATCH_S", 0)
+    done = failover.carry_out()
+    assert (done.operation.state, done.operation.writable) == ("done", "B")
+    assert len(done.left) + done.more_left == 10_000
+    assert done.as_json()["more_left"] == done.more_left > 0
+    assert list(done.lines())[-1].startswith(f"and {done.more_left} more group positions left")
+    printed = [each for each in said if each.startswith("  left: group ")]
+    assert len(printed) == done.more_left
+    assert printed[-1].startswith("  left: group g4999: its offsets were refused: denied")
+
+
+def test_a_sentence_names_the_first_ten():
+    assert named([LEFT] * 10) == "; left: k, why" * 10
+    assert named([LEFT] * 12) == "; left: k, why" * 10 + "; and 2 more positions"
+
+
 NOTED = with_left_groups(TAKEN, [LEFT, LeaveGroup("g", "its offsets were refused: denied")])
 NOW = LeaveGroup("k", "it has active members on the target (Stable)")
 

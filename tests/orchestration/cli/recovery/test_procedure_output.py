@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 import typer
@@ -50,6 +51,13 @@ def test_an_operation_that_left_positions_ends_with_1_whatever_its_output_is(
     assert " done, but not all groups are set: 2 group positions left, the first" in shown.err
     if not output.is_text:  # JSON is YAML too
         assert [each["group"] for each in yaml.safe_load(shown.out)["left"]] == ["g", "h"]
+
+
+def test_positions_that_the_record_does_not_name_count_as_left(report_with, capsys):
+    for left, shown in ((LEFT, "9 group positions left, the first of group g: "), ((), "7 group")):
+        with pytest.raises(typer.Exit):
+            print_result(report_with(left, replace(DID, more_left={"set groups": 7})), Output.TEXT)
+        assert f"not all groups are set: {shown}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("operation", [None, DID])
