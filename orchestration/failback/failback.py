@@ -85,12 +85,13 @@ class Failback(FailbackSteps):
         if new := self.options.moves.leave - held:
             operation = self.operator.amend(options=with_left(operation.options, held | new))
         self.options = FailbackOptions.of(operation)
-        self.recall_switchover(operation)
         done = self.operator.carry_out(self.steps(), self.works(), until=DRAIN if prepare else "")
+        problem = self.recall_switchover(done)
         return FailbackReport(
             self.flow.name,
             tails=self.tails(done),
             moved=self.moved,
+            moved_problem=problem,
             operation=done,
             unset=all_left_groups(done),
         )

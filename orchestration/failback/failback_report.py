@@ -23,6 +23,7 @@ class FailbackReport:
 
     ``deleted``: topics that are deleted on the source, and created anew. ``only_here``: how many of
     their offsets the copies lack beside the tail. ``unset``: what other steps left of groups.
+    ``moved_problem``: why it is not known what the switchover found, though it was carried out.
     """
 
     flow: str
@@ -33,6 +34,7 @@ class FailbackReport:
     deleted: tuple[str, ...] = ()
     only_here: int = 0
     unset: tuple[LeaveGroup | LeaveOffset, ...] = ()
+    moved_problem: str = ""
 
     @property
     def records(self) -> int:
@@ -61,6 +63,7 @@ class FailbackReport:
             "left": [{"group": each.group, "why": each.reason} for each in self.left],
             "more_left": self.more_left,
             "switchover": None if self.moved is None else self.moved.as_json(),
+            "switchover_problem": self.moved_problem,
         }
 
     def lines(self) -> Iterator[str]:
@@ -95,3 +98,5 @@ class FailbackReport:
             yield f"group {unset.group}: {unset.reason}"
         if unnamed := more_left(self.operation):
             yield more_left_line(unnamed)
+        if self.moved_problem:
+            yield f"what the switchover left of groups is not known: {self.moved_problem}"

@@ -12,7 +12,7 @@ from orchestration.failback.topic_recreation import TopicRecreation
 from orchestration.flows.intents import signature, write_intent
 from orchestration.recovery.group_actions import committed, named
 from replication.clock import now_ms
-from replication.errors import ClusterUnavailable
+from replication.errors import ClusterUnavailable, ReplicationError
 from replication.model import Desired, TopicPartition
 from replication.offsets.groups.consumer_groups import IDLE
 from replication.planning.explain import counted
@@ -104,17 +104,24 @@ class FailbackSteps(FailbackTails):
 
     def _switch_over(self, operation: Operation) -> str:
         with self.way_back() as work:
-            last = self._switchover_of(operation, work)
-            self.moved = work.carry_out() if last is None else work.result(last)
+            if self._switchover_of(operation, work) is None:
+                self.moved = work.carry_out()
         return f"clients move to {self.flow.source}: point producers and consumers there"
 
-    def recall_switchover(self, operation: Operation) -> None:
-        """Look at what the switchover found, where another operator carried its step out."""
-        if all(name != _SWITCH_OVER for name, _, _ in operation.done):
-            return
-        with self.way_back() as work:
-            if (last := self._switchover_of(operation, work)) is not None:
-                self.moved = work.result(last)
+    def recall_switchover(self, done: Operation) -> str:
+        """Look at what the switchover found, where another attempt carried it out.
+
+        Return why that is not known now; empty: it is. No step needs it, so it prevents none.
+        """
+        if self.moved is not None or all(name != _SWITCH_OVER for name, _, _ in done.done):
+            return ""
+        try:
+            with self.way_back() as work:
+                if (last := self._switchover_of(done, work)) is not None:
+                    self.moved = work.result(last)
+        except ReplicationError as error:
+            return str(error)
+        return ""
 
     def _switchover_of(self, operation: Operation, back: Switchover) -> Operation | None:
         """Return the switchover of this failback, if it has ended."""

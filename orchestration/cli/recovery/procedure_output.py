@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from orchestration.cli.screen.errors import end
 from orchestration.cli.screen.given_file import print_line
 from orchestration.cli.screen.output import Output, print_data
+from orchestration.failback.failback_report import FailbackReport
 from replication.planning.explain import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from orchestration.failback.failback_report import FailbackReport
     from orchestration.recovery.failover_report import FailoverReport
     from orchestration.switchover.switchover_report import SwitchoverReport
     from replication.recovery.procedure import StepPlan
@@ -39,7 +39,10 @@ def cannot_start(procedure: str, problems: Sequence[str]) -> str:
 def print_result(
     report: FailoverReport | SwitchoverReport | FailbackReport, output: Output
 ) -> None:
-    """Print a report; exit code 1 if positions of groups were left. That of a plan: no change."""
+    """Print a report; exit code 1 if positions of groups were left, or may be.
+
+    That of a plan: no change.
+    """
     if not output.is_text:
         print_data(report.as_json(), output)
     elif report.operation is None:
@@ -52,3 +55,9 @@ def print_result(
         whose = (f", the first of group {e.group}: {e.reason}" for e in report.left)
         why = next(whose, "")
         end(1, f"{report.operation.verb} done, but not all groups are set: {count} left{why}")
+    if isinstance(report, FailbackReport) and report.moved_problem:
+        end(
+            1,
+            "failback done, but what its switchover left of groups is not known: "
+            f"{report.moved_problem}; once that is mended, see isthmus offsets diff FILE",
+        )

@@ -17,7 +17,7 @@ from orchestration.recovery.left_groups import with_left_groups
 from orchestration.recovery.operator import Operator
 from orchestration.switchover.switchover import Switchover
 from orchestration.switchover.switchover_report import SwitchoverReport
-from replication.errors import ConfigError
+from replication.errors import ClusterRejected, ClusterUnavailable, ConfigError
 from replication.model import TopicPartition
 from replication.offsets.groups.consumer_groups import LeaveGroup, LeaveOffset
 from replication.offsets.known_points import KnownPoints
@@ -163,6 +163,49 @@ def test_what_the_switchover_of_a_killed_one_found_is_told(monkeypatch, last):
     done = a_failback(OPEN, a_stopped_one(FailbackOptions(), last, "close target")).carry_out()
     assert done.operation.state == DONE
     assert (done.left, done.moved.consuming, done.moved.operation.id) == ((LEFT,), ("h",), "op3")
+
+
+@pytest.mark.parametrize("last", ["close target", "switch over"])
+def test_a_cluster_that_tells_nothing_of_the_switchover_does_not_keep_it_from_its_end(
+    monkeypatch, last
+):
+    """No step needs what the switchover found; a right that was withdrawn comes by no retry."""
+
+    class Back(Switchover):
+        def report(self):
+            raise ClusterRejected("listing groups on A: denied")
+
+    @contextmanager
+    def way_back(_):
+        yield back
+
+    store = LogStore()
+    moved = Operation("B->A", "op3", "switchover", DONE, "set groups", turn=1, writable="A")
+    store.write(status_topic("B"), moved)
+    flow = a_flow("B", "A")
+    back = Back(flow, a_config(flow), None, Operator(flow, store, print), None, None)
+    monkeypatch.setattr(Failback, "way_back", way_back)
+    monkeypatch.setattr("orchestration.recovery.operator.WATCH_S", 0)
+    done = a_failback(OPEN, a_stopped_one(FailbackOptions(), last, "close target")).carry_out()
+    assert (done.operation.state, done.operation.writable) == (DONE, "")
+    assert (done.moved, done.moved_problem) == (None, "listing groups on A: denied")
+    assert done.as_json()["switchover_problem"] == "listing groups on A: denied"
+    assert list(done.lines())[-1] == (
+        "what the switchover left of groups is not known: listing groups on A: denied"
+    )
+
+
+def test_the_source_may_fall_silent_before_the_last_step(monkeypatch):
+    @contextmanager
+    def silent(_):
+        raise ClusterUnavailable("connecting to A: no answer")
+        yield
+
+    monkeypatch.setattr(Failback, "way_back", silent)
+    monkeypatch.setattr("orchestration.recovery.operator.WATCH_S", 0)
+    done = a_failback(OPEN, a_stopped_one(FailbackOptions(), "close target")).carry_out()
+    assert (done.operation.state, done.operation.writable) == (DONE, "")
+    assert done.moved_problem == "connecting to A: no answer"
 
 
 def test_one_that_is_continued_may_leave_further_groups(monkeypatch):

@@ -11,6 +11,7 @@ import yaml
 
 from orchestration.cli.recovery.procedure_output import cannot_start, print_result
 from orchestration.cli.screen.output import Output
+from orchestration.failback.failback_report import FailbackReport
 from orchestration.recovery.failover_report import FailoverReport
 from orchestration.switchover.switchover_report import SwitchoverReport
 from replication.model import TopicPartition
@@ -58,6 +59,16 @@ def test_positions_that_the_record_does_not_name_count_as_left(report_with, caps
         with pytest.raises(typer.Exit):
             print_result(report_with(left, replace(DID, more_left={"set groups": 7})), Output.TEXT)
         assert f"not all groups are set: {shown}" in capsys.readouterr().err
+
+
+def test_a_failback_that_does_not_know_what_was_left_of_groups_ends_with_1(capsys):
+    report = FailbackReport("A->B", operation=DID, moved_problem="A is silent")
+    with pytest.raises(typer.Exit) as ended:
+        print_result(report, Output.TEXT)
+    assert ended.value.exit_code == 1
+    assert "what its switchover left of groups is not known: A is silent; once" in (
+        " ".join(capsys.readouterr().err.split())
+    )
 
 
 @pytest.mark.parametrize("operation", [None, DID])
