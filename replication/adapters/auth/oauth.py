@@ -41,7 +41,10 @@ class TokenSource(Protocol):
 
 
 class TokenProvider(AbstractTokenProvider):  # type: ignore[misc]  # it has no types
-    """Fetches tokens; a short outage of their source is bridged while the last one lives."""
+    """Fetches tokens; a short outage of their source is bridged while the last one lives.
+
+    Meanwhile the source is asked every 10 s at most.
+    """
 
     def __init__(self, source: TokenSource) -> None:
         super().__init__()
@@ -77,7 +80,9 @@ class TokenProvider(AbstractTokenProvider):  # type: ignore[misc]  # it has no t
         except ClusterUnavailable:
             if now >= self._ends_at:
                 raise
-            return  # the old one is still good
+            # The old one is still good. Each login that waits here would ask a busy end-point too.
+            self._renew_at = min(now + _YOUNG_S, self._ends_at)
+            return
         self._fetched_at = now
         self._renew_at, self._ends_at = now + lifetime_s * _RENEW_AT, now + lifetime_s
 

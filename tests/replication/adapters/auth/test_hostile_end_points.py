@@ -63,11 +63,12 @@ def test_what_is_no_token_is_one_error_without_a_secret(status, body, kind, reas
 
 
 def test_an_end_point_that_is_asked_too_often_leaves_the_token_that_is_still_good(monkeypatch):
+    """It is not asked again at once, but it is before a token is given that has ended."""
     now = [1000.0]
     monkeypatch.setattr(oauth.time, "time", lambda: now[0])
     answered = [
         answers(b"200 OK", json.dumps({"access_token": "t", "expires_in": 100}).encode()),
-        answers(b"429 No", b""),
+        *[answers(b"429 No", b"")] * 3,
     ]
 
     def next_answer(near: socket.socket) -> None:
@@ -76,8 +77,12 @@ def test_an_end_point_that_is_asked_too_often_leaves_the_token_that_is_still_goo
     with a_server(next_answer) as port:
         tokens = TokenProvider(ClientCredentials(f"http://127.0.0.1:{port}/token", "id", "hush"))
         assert tokens.token() == "t"
-        now[0] += 90  # time to renew it
-        assert tokens.token() == "t"
+        for s, left in ((84.0, 2), (9.9, 2), (0.2, 1), (5.8, 1)):  # the end: after 100 s
+            now[0] += s
+            assert (tokens.token(), len(answered)) == ("t", left)
+        now[0] += 0.2
+        with pytest.raises(ClusterUnavailable, match="HTTP 429"):
+            tokens.token()
         assert not answered
 
 
