@@ -94,9 +94,12 @@ def lookup(scoped: Scoped) -> KnownKey | None:
 
 def nearest(key: str, aliases: Collection[str], count: int) -> list[str]:
     """Return the known keys that look most like an unknown one, the most alike first."""
-    scoped = split_key(key, aliases)
+    return _nearest(split_key(key, aliases), count)
+
+
+def _nearest(scoped: Scoped, count: int) -> list[str]:
     slip = [_SLIPS[scoped.name]] if scoped.name in _SLIPS else []
-    alike = difflib.get_close_matches(scoped.name, sorted(_names(scoped)), count, cutoff=0.6)
+    alike = _near(scoped.name, _names(scoped), count)
     found = (mm2_keys.RENAMED.get(each, each) for each in (*slip, *alike))
     return [f"{scoped.prefix}{each}" for each in dict.fromkeys(found)][:count]
 
@@ -141,8 +144,8 @@ def _judge_client(
     elif why is not None:
         notes.without_effect(value.at, why, unkept=unkept)
     elif name not in client_keys.KNOWN:
-        near = _near(name, client_keys.KNOWN)
-        hint = f"was {near} meant?" if near else ""
+        near = _near(name, client_keys.KNOWN, 1)
+        hint = f"was {near[0]} meant?" if near else ""
         notes.warn(value.at, "is not a known setting of Kafka's clients", hint)
     elif scoped.scope == "flow":
         _judge_flow_client(name, value, scoped, props, notes)
@@ -211,9 +214,8 @@ def _judge_unknown(value: Value, scoped: Scoped, notes: Notes) -> None:
     elif (cluster := _unknown_cluster(scoped)) is not None:
         notes.doubt(value.at, f"{cluster} is not a known cluster", f"add {cluster} to clusters")
     else:
-        near = _SLIPS.get(scoped.name) or _near(scoped.name, _names(scoped))
-        near = mm2_keys.RENAMED.get(near, near) if near else None
-        hint = f"was {scoped.prefix}{near} meant?" if near else "remove it"
+        near = _nearest(scoped, 1)
+        hint = f"was {near[0]} meant?" if near else "remove it"
         notes.doubt(value.at, UNKNOWN, hint)
 
 
@@ -255,6 +257,5 @@ def _names(scoped: Scoped) -> Collection[str]:
     return _TOP.keys() | clients | client_keys.KNOWN | spelled
 
 
-def _near(name: str, known: Iterable[str]) -> str | None:
-    found = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.7)
-    return found[0] if found else None
+def _near(name: str, known: Iterable[str], count: int) -> list[str]:
+    return difflib.get_close_matches(name, sorted(known), count, cutoff=0.7)

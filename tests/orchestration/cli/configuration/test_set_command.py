@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import stat
 
 import pytest
+from support.flows.command import run_command
 from support.settings.config_files import TWO
 from typer.testing import CliRunner
 
@@ -71,6 +73,20 @@ def test_an_unknown_key_is_named_as_it_was_given_with_the_known_ones_that_are_ne
     assert message.startswith("A->B.task.max: unknown key → set one of the nearest: A->B.tasks.max")
     (message, _) = refused(file, "xyzzy", "5")
     assert message == "xyzzy: unknown key → all keys are in docs/configuration.md"
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["lag.sla.secnds", "A->B.task.max", "copy.bufer", "topic.blacklist", "lag.limit", "xyzzy"],
+)
+def test_check_and_set_name_the_same_key_for_an_unknown_one(file, key):
+    (message, _) = refused(file, key, "5")
+    named = re.search(r"nearest: ([^,;]+)", message)
+    file.write_text(f"{file.read_text()}{key} = 5\n")
+    checked = run_command("check", file).out
+    meant = re.search(rf"{key}: unknown key → was (\S+) meant", checked)
+    assert "unknown key" in checked
+    assert (named and named[1]) == (meant and meant[1])
 
 
 def test_a_wrong_value_is_refused_without_a_line_that_the_file_does_not_have(file):
