@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from orchestration.cli.main import VERBS
+from orchestration.cli.screen import given_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 WITHOUT_FILE = {"completion", "demo", "dev", "down", "init", "smoke"}
 TOLD = re.compile(rf"\bisthmus ({'|'.join(sorted(VERBS.keys() - WITHOUT_FILE))})\b")
 WHOLE = re.compile(
-    r"isthmus(?: (?:--)?[a-z][a-z0-9-]*)+ (?:FILE\b|\{shlex|\S+\.properties|--from-mm2 FILE)"
+    r"isthmus(?: (?:--)?[a-z][a-z0-9-]*)+ (?:FILE\b|\{in_shell|\S+\.properties|--from-mm2 FILE)"
 )
 # Who does something, and what is named after it: nobody is told to run these.
 NAMED = {
@@ -82,6 +83,19 @@ def messages(tree: ast.Module) -> Iterator[str]:
 )
 def test_a_command_without_its_file_is_noticed(text, found):
     assert list(told(text)) == found
+
+
+@pytest.mark.parametrize("package", ["orchestration", "spark_jobs", "replication"])
+def test_the_screen_puts_the_path_into_no_sentence(package):
+    """In "isthmus is told FILE" too a path would come: what follows must be a command."""
+    found = {
+        place[0]
+        for path in sorted((ROOT / package).rglob("*.py"))
+        for text in messages(ast.parse(path.read_text()))
+        for place in given_file.COMMAND.finditer(text)
+        if place[0].split()[1] not in VERBS
+    }
+    assert found == set()
 
 
 @pytest.mark.parametrize("package", ["orchestration", "spark_jobs", "replication"])

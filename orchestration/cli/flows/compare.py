@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
@@ -139,7 +138,7 @@ def _report(file: Path, chosen: CompareOptions) -> ComparisonReport:
     found, last = _FlowResults(), None
     for flow in flows:
         try:
-            _add(found, flow, config, file, chosen)
+            _add(found, flow, config, chosen)
         except ReplicationError as error:
             failed[flow.name], last = str(error), error
     if last is not None and len(failed) == 1 and not found.rows:
@@ -166,9 +165,7 @@ class _FlowResults:
     transformed: list[Transformed] = field(default_factory=list)
 
 
-def _add(
-    found: _FlowResults, flow: Flow, config: Config, file: Path, chosen: CompareOptions
-) -> None:
+def _add(found: _FlowResults, flow: Flow, config: Config, chosen: CompareOptions) -> None:
     """Compare one flow, and add what is found."""
     options = Options(chosen.isolation or flow.copying.isolation, foreign_ok=chosen.foreign_ok)
     with FlowComparison(flow, config, chosen.topics, options) as comparison:
@@ -179,18 +176,18 @@ def _add(
         if not comparison.pairs and comparison.transformed:
             return
         if not comparison.pairs:
-            found.not_found.append(_nothing_of(flow, file, chosen))
+            found.not_found.append(_nothing_of(flow, chosen))
             return
         if chosen.wait_s is not None:
             found.uncopied += _wait(comparison, chosen.wait_s)
         found.rows += _compare(comparison)
 
 
-def _nothing_of(flow: Flow, file: Path, chosen: CompareOptions) -> NotFound:
+def _nothing_of(flow: Flow, chosen: CompareOptions) -> NotFound:
     limit = "" if chosen.topics.pattern == _ALL else f" and --topics {chosen.topics.pattern}"
     why = (
         f"{flow.source} has no topic that matches the flow's patterns{limit}; list the selected "
-        f"topics with: isthmus plan {shlex.quote(str(file))}"
+        f"topics with: isthmus plan FILE"
     )
     return NotFound(flow.name, why, flow.name in chosen.flows)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,6 +14,7 @@ from orchestration.cli.flows.flow_options import File, One  # noqa: TC001 - Type
 from orchestration.cli.local.batch import as_data, run_bar
 from orchestration.cli.screen.console import console
 from orchestration.cli.screen.errors import end
+from orchestration.cli.screen.given_file import in_shell
 from orchestration.cli.screen.output import Format, Output, print_data
 from orchestration.flows.kafka_clients import read_config
 from orchestration.flows.reachability import answering_flows
@@ -105,7 +105,7 @@ def backfill(  # noqa: PLR0913 - the options of the command
     if not output.is_text:
         print_data({"flow": found.name, "plan": plan_data(plan), "run": as_data(result)}, output)
     else:
-        screen.print(f"compare it: isthmus compare {shlex.quote(str(work.file))}", markup=False)
+        screen.print(f"compare it: isthmus compare {in_shell(work.file)}", markup=False)
     end(1 if result.problem else 0, result.sentence, is_output=output.is_text)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.text import Text
+from rich.text import Span, Text
 
 from orchestration.cli.screen.given_file import file_places
 
@@ -33,7 +33,9 @@ def console(*, stderr: bool = False) -> Console:
 def styled_with_file(text: Text) -> Text:
     """Return ``text`` as ``with_file`` does, in its styles."""
     for span, path in reversed(file_places(text.plain)):
-        parts = text[: span.start], Text(path), text[span.stop :]
+        covering = (e for e in text.spans if e.start <= span.start and e.end >= span.stop)
+        shown = Text(path, spans=[Span(0, len(path), each.style) for each in covering])
+        parts = text[: span.start], shown, text[span.stop :]
         text = text.blank_copy()
         for each in parts:
             text.append_text(each)

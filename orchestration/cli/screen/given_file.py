@@ -15,7 +15,7 @@ from pathlib import Path  # noqa: TC003 - Typer reads the annotations
 import typer
 
 # `isthmus offsets sync FILE`, `isthmus takeover --from-mm2 FILE`
-_COMMAND = re.compile(r"\bisthmus(?: (?:--)?[a-z][a-z0-9-]*)+ (FILE)\b")
+COMMAND = re.compile(r"\bisthmus(?: (?:--)?[a-z][a-z0-9-]*)+ (FILE)\b")
 
 
 class _Called:
@@ -41,8 +41,13 @@ def file_places(text: str) -> list[tuple[slice, str]]:
     """Return where the commands in ``text`` say ``FILE``, and what comes there, in order."""
     if _Called.file is None:
         return []
-    path = shlex.quote(str(_Called.file))
-    return [(slice(*found.span(1)), path) for found in _COMMAND.finditer(text)]
+    path = in_shell(_Called.file)
+    return [(slice(*found.span(1)), path) for found in COMMAND.finditer(text)]
+
+
+def in_shell(path: Path) -> str:
+    """Return ``path`` as a shell reads it, for a command about another file than the given one."""
+    return shlex.quote(str(path))
 
 
 def print_line(line: str, *, err: bool = False) -> None:

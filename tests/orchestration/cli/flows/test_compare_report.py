@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from contextlib import contextmanager
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from support.flows.command import run_command
@@ -176,6 +179,19 @@ def test_a_flow_that_could_not_be_compared_hides_no_difference_and_leaves_no_equ
     assert (str(equal.verdict), as_json(equal)["equal"]) == ("incomplete", False)
     assert as_json(equal)["failed"] == [{"flow": "A->C", "why": "cluster C does not answer"}]
     assert str(ComparisonReport([row(0, on_target=False)], failed=failed).verdict) == "different"
+
+
+def test_json_says_file_where_a_person_reads_the_path_of_a_command(tmp_path, monkeypatch):
+    @contextmanager
+    def nothing(*_):
+        yield SimpleNamespace(pairs=(), transformed=(), deleted_topics=lambda: ())
+
+    monkeypatch.setattr(compare, "reachable_flows", lambda config, _: (config.flows, {}))
+    monkeypatch.setattr(compare, "FlowComparison", nothing)
+    file = written(tmp_path, TWO)
+    assert f"with: isthmus plan {file}" in run_command("compare", file).out
+    (found,) = json.loads(run_command("compare", file, "-o", "json").out)["not_found"]
+    assert found["why"].endswith("with: isthmus plan FILE")
 
 
 @pytest.mark.parametrize(("lost", "code"), [(0, 2), (1, 1)])

@@ -64,6 +64,21 @@ def test_a_styled_text_keeps_its_styles():
     assert shown.style == "dim"
 
 
+def test_a_path_has_the_styles_of_the_word_that_it_replaces():
+    keep_file(Path("mm2.properties"))
+    said = Text.assemble("see ", ("isthmus run FILE", "red"), (" now", "bold"))
+    said.stylize("dim", 8, 18)  # ends in the word
+    shown = styled_with_file(said)
+    styles = [
+        {str(each.style) for each in shown.spans if each.start <= at < each.end}
+        for at in range(len(shown))
+    ]
+    begin, end = shown.plain.index("mm2"), shown.plain.index(" now")
+    assert styles[begin:end] == [{"red"}] * len("mm2.properties")
+    assert styles[:4] == [set()] * 4
+    assert styles[end:] == [{"bold"}] * 4
+
+
 def test_a_table_is_aligned_by_what_it_shows(capsys):
     keep_file(Path("mm2.properties"))
     table = TextTable([Column("do"), Column("flow")])
