@@ -41,7 +41,7 @@ class FlowSeries:
 
     name: str
     sla_s: float
-    drills: Sequence[Drill] = ()
+    drills: Sequence[Drill] | None = ()  # None: they could not be read
     past: OverTime | None = None  # before the first sample; None: it was not asked for
     samples: list[FlowSample] = field(default_factory=list)
     lags: dict[str, list[float | None]] = field(default_factory=dict)
@@ -58,6 +58,14 @@ class FlowSeries:
         """Whether the target answered when it was last looked at."""
         look = self.last.look if self.last else None
         return look is not None and look.seen.target_silence is None
+
+    @property
+    def silence(self) -> str:
+        """Why it is not known; empty: it is."""
+        if self.last is None:
+            return "it was not looked at"
+        silence = self.last.look.seen.target_silence if self.last.look else None
+        return "" if self.is_known else silence or self.last.health.reason
 
     @property
     def losses(self) -> Sequence[Loss]:

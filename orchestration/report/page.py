@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from html import escape
 from typing import TYPE_CHECKING
@@ -44,7 +45,7 @@ def page(histories: Sequence[FlowSeries], at_ms: int) -> str:
             f"<p>{format_moment(at_ms)} UTC</p>",
             topology(arrows),
             _table(("flow", "state", "copied", "lag", "would be lost (RPO)"), _summary(histories)),
-            *(part for each in histories for part in _flow(each)),
+            *(part for each in histories for part in _flow(each, at_ms)),
             "</body></html>\n",
         ]
     )
@@ -75,13 +76,14 @@ def _point(view: FlowView) -> str:
     return "not known" if records is None else f"{records:,} records"
 
 
-def _flow(each: FlowSeries) -> Iterator[str]:
+def _flow(each: FlowSeries, at_ms: int) -> Iterator[str]:
     samples = each.samples
     yield f"<h2>{escape(each.name)}</h2>"
     if past := each.past:
         yield f"<h3>{escape(past.span)}</h3>"
         yield from _series(past.samples, past.lags, each.sla_s)
-        yield f"<h3>The last {len(samples)} seconds</h3>"
+        began_ms = samples[0].at_ms if samples else at_ms
+        yield f"<h3>The last {math.ceil((at_ms - began_ms) / 1000)} seconds</h3>"
     yield from _series(samples, each.lags, each.sla_s)
     halted, groups = ("topic-partitions", "state", "reason"), ("group", "partitions", "read (UTC)")
     drills = ("ended (UTC)", "result", "RTO", "RPO")
@@ -91,7 +93,8 @@ def _flow(each: FlowSeries) -> Iterator[str]:
         ("Consumer groups", groups, _groups(each), "none is synced"),
         ("Drills", drills, _drills(each), "none was made yet"),
     ):
-        yield from _section(title, head, rows, none if each.is_known else "not known")
+        is_known = each.is_known and (title != "Drills" or each.drills is not None)
+        yield from _section(title, head, rows, none if is_known else "not known")
 
 
 def _series(
@@ -145,7 +148,7 @@ def _groups(each: FlowSeries) -> Iterator[tuple[str, ...]]:
 
 
 def _drills(each: FlowSeries) -> Iterator[tuple[str, ...]]:
-    for drill in sorted(each.drills, key=lambda one: -one.ended_ms):
+    for drill in sorted(each.drills or (), key=lambda one: -one.ended_ms):
         yield (
             format_moment(drill.ended_ms),
             "good" if drill.good else f"not good: {drill.problem}",

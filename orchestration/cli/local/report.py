@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.progress import track
+from rich.progress import Progress
 
 from orchestration.cli.flows.flow_options import File  # noqa: TC001 - Typer reads the annotations
 from orchestration.cli.screen.console import console
@@ -22,11 +23,11 @@ from orchestration.services.launcher import Launcher
 from orchestration.services.state_directory import state_directory
 from replication.clock import now_ms
 from replication.durations import parse_duration
-from replication.errors import EnvironmentProblem
+from replication.errors import EnvironmentProblem, ReplicationError
 from replication.state import Drill, status_topic
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from orchestration.flows.observation.clients import ClusterClients
     from orchestration.services.state_directory import StateDirectory
@@ -52,35 +53,52 @@ def report(
 
     It shows topology, states, lag, throughput, latency, a heat map of topics, losses, groups and
     drills, and needs no other file. Older data comes from Dagster's history in the state
-    directory of `isthmus run`. Exit code 1: a target did not answer, and the page says so of its
-    flows; or the page could not be written.
+    directory of `isthmus run`. Exit code 1: a target did not answer at the end, and the page says
+    so of its flows; or the page could not be written.
     """
     back_ms = _span_ms(since)
-    config, clusters = read_config(file), KafkaClusters()
-    flows, left = reachable_flows(config, None, sources=False)
-    drills = {each.name: _drills(each, clusters) for each in flows}
+    config = read_config(file)
+    _, unreached = reachable_flows(config, None, sources=False)
     histories = {
-        each.name: FlowSeries(each.name, each.lag_sla.total_seconds(), drills.get(each.name, ()))
-        for each in config.flows
+        each.name: FlowSeries(each.name, each.lag_sla.total_seconds()) for each in config.flows
     }
     view = StatusView(config, Launcher(state_directory(), file.absolute()))
-    screen, until = console(stderr=True), time.monotonic() + seconds
-    for n in track(range(seconds), "sampling", console=screen, disable=not screen.is_terminal):
+    for _ in each_second(seconds):
         at_ms = now_ms()
-        for each in view.look():
-            histories[each.name].add(each, at_ms)
-        if time.monotonic() >= until:  # a silent cluster takes longer than a second
-            break
-        if n < seconds - 1:
-            time.sleep(1)
+        for found in view.look():
+            histories[found.name].add(found, at_ms)
+    until_ms = now_ms()
+    left = {
+        name: unreached.get(name, each.silence)
+        for name, each in histories.items()
+        if not each.is_known
+    }
+    known = [each for each in config.flows if each.name not in left]
+    left |= _add_drills(histories, known, KafkaClusters())
     if back_ms:
         _add_past(histories, state_directory(), since, back_ms)
     try:
-        page_file.write_text(page(list(histories.values()), now_ms()))
+        page_file.write_text(page(list(histories.values()), until_ms))
     except OSError as error:
         raise EnvironmentProblem(f"writing {page_file}: {error.strerror}") from error
     typer.echo(f"wrote {page_file}")
     require_none_left(left)
+
+
+def each_second(seconds: int) -> Iterator[None]:
+    """Yield at once, and then as each second begins, until ``seconds`` are over.
+
+    Seconds that begin while the caller works, as when a cluster is silent, are left out.
+    """
+    screen, began, passed = console(stderr=True), time.monotonic(), 0
+    with Progress(console=screen, disable=not screen.is_terminal) as progress:
+        bar = progress.add_task("sampling", total=seconds)
+        while passed < seconds:
+            yield
+            passed = math.floor(time.monotonic() - began) + 1
+            if passed < seconds:
+                time.sleep(max(0.0, began + passed - time.monotonic()))
+            progress.update(bar, completed=passed)
 
 
 def _span_ms(text: str) -> int:
@@ -104,6 +122,19 @@ def _add_past(
             stored = stored_samples(history, name, until_ms - back_ms - SAMPLE_MS)
             title = f"The last {span}, from Dagster's history"
             each.past = over_time(stored, title, until_ms - back_ms, until_ms)
+
+
+def _add_drills(
+    histories: Mapping[str, FlowSeries], flows: Iterable[Flow], clusters: ClusterClients
+) -> dict[str, str]:
+    """Give each flow its drills; return of which they could not be read, and why."""
+    failed = {}
+    for flow in flows:
+        try:
+            histories[flow.name].drills = _drills(flow, clusters)
+        except ReplicationError as error:
+            histories[flow.name].drills, failed[flow.name] = None, str(error)
+    return failed
 
 
 def _drills(flow: Flow, clusters: ClusterClients) -> tuple[Drill, ...]:

@@ -11,6 +11,7 @@ from support.settings.configs import a_config, a_flow
 
 from orchestration.dagster import report_events
 from orchestration.dagster.sensors import supervisor
+from orchestration.flows.status_view import StatusView
 from orchestration.report.event_log import open_history, stored_samples
 from orchestration.report.flow_history import FlowSample, FlowSeries
 from orchestration.report.over_time import MOST_INTERVALS, Stored, over_time
@@ -115,6 +116,16 @@ def test_the_page_shows_both_the_past_and_what_was_just_seen():
     assert GOOD not in past.split("<h3>The last 24h</h3>")[1]
     assert "highest 1.0 s" in past
     assert "Lag by topic: 1 of 1" in past
+
+
+def test_what_was_just_seen_has_the_seconds_that_it_took():
+    """Looks at a silent cluster take longer than a second each."""
+    world, history = World(a_config()), FlowSeries("A->B", 60.0)
+    view = StatusView(world.config, world, world)
+    history.past = over_time([], "The last 24h", SINCE, UNTIL)
+    for at_ms in (0, 10_050, 20_100):
+        history.add(view.look()[0], UNTIL + at_ms)
+    assert "<h3>The last 30 seconds</h3>" in page([history], UNTIL + 29_900)
 
 
 def test_a_state_directory_without_dagster_has_no_history(tmp_path):
