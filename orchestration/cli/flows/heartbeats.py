@@ -11,7 +11,7 @@ from orchestration.cli.screen.errors import end
 from orchestration.cli.screen.output import Format, Output, print_data
 from orchestration.cli.screen.text_table import Column, TextTable
 from orchestration.flows.kafka_clients import read_config
-from orchestration.flows.reachability import left_lines, reachable_flows
+from orchestration.flows.reachability import left_lines, reachable_flows, require_none_left
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.auth.client_config import to_librdkafka
 from replication.adapters.topics.internal_topic_client import InternalTopicClient
@@ -49,6 +49,8 @@ def heartbeats(
             found += _ages(flow, config)
         except ReplicationError as error:
             left |= {each.name: str(error) for each in flows if each.target == flow.target}
+    if all(each.name in left for each in flows):
+        require_none_left(left)
     if not output.is_text:
         print_data([asdict(each) for each in found], output)
     elif found:

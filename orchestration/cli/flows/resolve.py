@@ -20,7 +20,7 @@ from orchestration.flows.names import require_name
 from orchestration.flows.observation.flow_reader import look_at
 from orchestration.flows.reachability import left_lines, reachable_flows, require_none_left
 from replication.clock import now_ms
-from replication.errors import ConfigError
+from replication.errors import ConfigError, ReplicationError
 from replication.model import ABSENT, FlowState, PartitionState
 from replication.naming.name_changes import name_changes
 from replication.naming.selection import TopicSelector
@@ -100,15 +100,14 @@ def resolve(  # noqa: PLR0913 - the options of the command
         if topic in {None, anchor.topic} and partition in {None, anchor.partition}
     ]
     if partition is None:  # a topic has one name for all its partitions
-        changes = {each.name: _name_changes(config, each, look, clusters) for each, look in looks}
+        changes = _name_changes(config, looks, clusters, left)
         halted += _name_questions(changes, topic, again=False)
         if choice is not None and topic is not None and not fitting(halted, choice):
             halted = _name_questions(changes, topic, again=True) or halted
     if not halted:
-        of = f" of {', '.join(each.name for each, _ in looks)}" if left else ""
-        print_line(f"no partition{of} is halted")
+        print_line(f"no partition{_of_known(looks, left)} is halted")
     elif choice is not None:
-        halted = _answer([each for each, _ in looks], halted, choice, clusters)
+        halted = _answer([each for each, _ in looks], halted, choice, clusters, left)
     if halted:
         console().print(_halted_table(halted))
     if halted and choice is not None:
@@ -138,8 +137,7 @@ def losses(
     for each in found:
         print_line(f"{each.flow} {describe_loss(each)}")
     if not found:
-        of = f" of {', '.join(each.name for each, _ in looks)}" if left else ""
-        print_line(f"no offset{of} was skipped")
+        print_line(f"no offset{_of_known(looks, left)} was skipped")
     require_none_left(left)
 
 
@@ -158,6 +156,17 @@ def _looks(
     if not found:
         require_none_left(left)
     return found, left
+
+
+def _of_known(looks: Iterable[tuple[Flow, FlowLook]], left: Mapping[str, str]) -> str:
+    """Return `` of A->B``: the flows that were not left; empty if all are told of.
+
+    Raises EnvironmentProblem where all were left.
+    """
+    known = [flow.name for flow, _ in looks if flow.name not in left]
+    if not known:
+        require_none_left(left)
+    return f" of {', '.join(known)}" if left else ""
 
 
 def _end(reason: str, left: Mapping[str, str]) -> NoReturn:
@@ -203,7 +212,25 @@ def _name_questions(
     ]
 
 
-def _name_changes(config: Config, flow: Flow, look: FlowLook, clusters: ClusterClients) -> Changes:
+def _name_changes(
+    config: Config,
+    looks: Iterable[tuple[Flow, FlowLook]],
+    clusters: ClusterClients,
+    left: dict[str, str],
+) -> dict[str, Changes]:
+    """Return each flow's changed names; add to ``left`` why those of a flow are not known."""
+    found = {}
+    for flow, look in looks:
+        try:
+            found[flow.name] = _name_changes_of(config, flow, look, clusters)
+        except ReplicationError as error:
+            left[flow.name] = str(error)
+    return found
+
+
+def _name_changes_of(
+    config: Config, flow: Flow, look: FlowLook, clusters: ClusterClients
+) -> Changes:
     """Return the changed names of the topics that the flow has copied and that the source shows."""
     anchors = [each for each in look.seen.anchors if each.state not in _GONE]
     selector = TopicSelector.for_flow(flow, config.clusters)
@@ -215,16 +242,28 @@ def _name_changes(config: Config, flow: Flow, look: FlowLook, clusters: ClusterC
 
 
 def _answer(
-    flows: Iterable[Flow], halted: Iterable[Question], choice: str, clusters: ClusterClients
+    flows: Iterable[Flow],
+    halted: Iterable[Question],
+    choice: str,
+    clusters: ClusterClients,
+    left: dict[str, str],
 ) -> list[Question]:
-    """Write the answers down; return the questions that they do not fit."""
+    """Write the answers down; return the questions that they do not fit.
+
+    Adds to ``left`` why those of a flow could not be written.
+    """
     halted = list(halted)
     decisions, unresolved = answers(halted, choice, signature(), now_ms())
+    unwritten = set()
     for flow in flows:
         if own := [each for each in decisions if each.flow == flow.name]:
-            clusters.store(flow).write(status_topic(flow.source), *own)
+            try:
+                clusters.store(flow).write(status_topic(flow.source), *own)
+            except ReplicationError as error:
+                left[flow.name] = str(error)
+                unwritten.add(flow.name)
     for each in halted:
-        if each not in unresolved:
+        if each not in unresolved and each.flow not in unwritten:
             print_line(f"{each.flow} {_where(each)} {each.state}: {choice}")
     return list(unresolved)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -11,7 +11,12 @@ from orchestration.cli.flows.flow_options import All, Changed, flows_for, named_
 from orchestration.cli.screen.errors import end
 from orchestration.cli.screen.given_file import keep_file, print_line
 from orchestration.flows.kafka_clients import KafkaClusters, read_config
-from orchestration.flows.reachability import answering_flows, left_lines, reachable_flows
+from orchestration.flows.reachability import (
+    answering_flows,
+    left_lines,
+    reachable_flows,
+    require_none_left,
+)
 from orchestration.handover.handover import (
     UNPROVEN_HELP,
     examine_flow,
@@ -20,16 +25,19 @@ from orchestration.handover.handover import (
     stopped_anchors,
     take_over,
 )
+from replication.errors import ReplicationError
 from replication.mm2.takeover import explain
 from replication.planning.explain import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from orchestration.handover.handover import TakeoverFinding
+    from orchestration.handover.handover import Return, TakeoverFinding
     from replication.mm2.takeover import Unproven
+    from replication.model import TopicPartition
     from replication.settings.config import Config
     from replication.settings.flow_settings import Flow
+    from replication.state import Anchor
 
 Yes = Annotated[
     bool, typer.Option("--yes", "-y", help="Carry out the plan; without --yes it is only shown.")
@@ -37,6 +45,7 @@ Yes = Annotated[
 Mm2File = Annotated[
     Path, typer.Option(help="Properties file of MirrorMaker 2.", callback=keep_file)
 ]
+_Plan = TypeVar("_Plan")
 Search = Annotated[int, typer.Option(help="Records to search per partition.")]
 
 
@@ -56,14 +65,18 @@ def takeover(  # noqa: PLR0913 - the options of the command
 
     Shows the plan; --yes carries it out, if all clusters of the flows that are named answer.
     MirrorMaker 2 must be stopped, and so must the flow. Exit code 1: the offset of a partition
-    could not be verified, or a cluster did not answer; the plan shows the other flows.
+    could not be verified, or a flow has no plan, as a cluster did not answer or something runs;
+    the plan shows the other flows.
     """
     config, clusters = read_config(from_mm2), KafkaClusters()
+
+    def plan(each: Flow) -> tuple[dict[TopicPartition, Anchor], TakeoverFinding]:
+        anchors = stopped_anchors(each, clusters)
+        return anchors, examine_flow(each, config, watch_seconds, search)
+
     unproven: list[Unproven] = []
     flows, left = _flows(config, flows_for(config, flow, all_=all_, changes=yes), changes=yes)
-    for each in flows:
-        anchors = stopped_anchors(each, clusters)
-        found = examine_flow(each, config, watch_seconds, search)
+    for each, (anchors, found) in _plans(flows, left, plan, changes=yes):
         _print(found)
         if yes:
             count = take_over(found, anchors, clusters, trust=trust_stored)
@@ -95,12 +108,16 @@ def handback(
 
     Shows the plan; --yes carries it out, if all clusters of the flows that are named answer. The
     flow must be stopped or paused; it is stopped until `isthmus resume`. MirrorMaker 2 must not run
-    yet. Exit code 1: a cluster did not answer; the plan shows the other flows.
+    yet. Exit code 1: a flow has no plan, as a cluster did not answer or something runs; the plan
+    shows the other flows.
     """
     config, clusters = read_config(to_mm2), KafkaClusters()
+
+    def plan(each: Flow) -> Sequence[Return]:
+        return plan_return(each, config, stopped_anchors(each, clusters), search)
+
     flows, left = _flows(config, flows_for(config, flow, all_=all_, changes=yes), changes=yes)
-    for each in flows:
-        returns = plan_return(each, config, stopped_anchors(each, clusters), search)
+    for each, returns in _plans(flows, left, plan, changes=yes):
         print_line(f"{each.name}: offsets to store in {each.mm2.offsets_topic} on {each.target}")
         for one in returns:
             print_line(f"  {one.explain()}")
@@ -124,6 +141,31 @@ def _flows(
     if changes:
         return answering_flows(config, names), {}
     return reachable_flows(config, names)
+
+
+def _plans(
+    flows: Sequence[Flow],
+    left: dict[str, str],
+    plan: Callable[[Flow], _Plan],
+    *,
+    changes: bool,
+) -> Iterator[tuple[Flow, _Plan]]:
+    """Yield each flow with its plan, and add to ``left`` why another one has none.
+
+    Where it ``changes`` something, or the flow is alone, it raises what ``plan`` raises.
+    """
+    is_alone = len(flows) == 1 and not left
+    for each in flows:
+        try:
+            found = plan(each)
+        except ReplicationError as error:
+            if changes or is_alone:
+                raise
+            left[each.name] = str(error)
+        else:
+            yield each, found
+    if all(each.name in left for each in flows):
+        require_none_left(left)
 
 
 def _print(found: TakeoverFinding) -> None:

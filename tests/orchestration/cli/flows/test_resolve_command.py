@@ -12,6 +12,7 @@ from orchestration.cli.flows import resolve as module
 from orchestration.flows.observation.flow_reader import look_at
 from orchestration.flows.reachability import Answers
 from replication.config.load import load_config
+from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import PartitionState
 from replication.state import AbsentTopic, Anchor, ClusterIds, Decision, Loss, NameDecision
 
@@ -158,6 +159,41 @@ def test_a_topic_that_a_silent_target_may_know_is_not_said_to_be_none(without_a)
     assert (ended.code, ended.lines) == (1, [f"error: {SILENT}"])
     ended, _ = without_a("--topic", "users", "--flow", "A->B")
     assert (ended.code, "no topic 'users'" in ended.err) == (2, True)
+
+
+def test_what_fails_for_one_flow_keeps_no_other_from_its_list(resolve, monkeypatch):
+    def read(flow, _):
+        if flow.name == "B->A":
+            raise ClusterUnavailable("reading state at A:9092: refused")
+        return {}
+
+    monkeypatch.setattr(module, "read_name_decisions", read)
+    ended, _ = resolve()
+    end = "error: B->A: reading state at A:9092: refused"
+    assert (ended.code, ended.lines[-1]) == (1, end)
+    assert all(f" {each} " in ended.out for each in ("orders-1", "stock-0", "users-0"))
+    ended, _ = resolve("--topic", "gone", absent="")
+    assert (ended.code, ended.out.count(" gone "), ended.lines[-1]) == (1, 1, end)
+    ended, _ = resolve("--topic", "gone")
+    assert ended.lines == ["no partition of A->B is halted", end]
+
+
+def test_what_cannot_be_written_for_one_flow_keeps_no_other_from_its_choice(
+    resolve, world, monkeypatch
+):
+    def store(flow):
+        if flow.name == "A->B" and world.is_full:
+            raise ClusterRejected("writing state at B:9092: disk full")
+        return world.target
+
+    world.is_full = False
+    monkeypatch.setattr(world, "store", store)
+    monkeypatch.setattr(module, "_name_changes", lambda *_: setattr(world, "is_full", True) or {})
+    ended, decided = resolve("continue", "--all")
+    assert (ended.code, decided) == (1, {("users", 0)})
+    assert "B->A users-0 TARGET_RESET: continue" in ended.out
+    assert "stock-0 SOURCE_TRUNCATED: continue" not in ended.out
+    assert "A->B: writing state at B:9092: disk full" in ended.err
 
 
 @pytest.mark.usefixtures("without_a")

@@ -15,7 +15,7 @@ from orchestration.cli.positions import group_differences, group_offsets, handov
 from orchestration.cli.recovery import drill
 from orchestration.flows.group_rows import GroupOffsetDifference
 from orchestration.handover.handover import TakeoverFinding
-from replication.errors import ClusterUnavailable
+from replication.errors import ClusterUnavailable, ConfigError, FlowTaken
 from replication.mm2.heartbeats import Age
 
 SILENT = "cluster D does not answer: refused"
@@ -117,6 +117,17 @@ def test_the_heartbeats_of_the_other_targets_are_shown(file, monkeypatch, beats)
     assert ("no heartbeat found: is emit" in ended.err) is not beats
 
 
+@pytest.mark.parametrize("output", ["text", "json"])
+def test_where_no_heartbeats_could_be_read_none_is_said_to_be_missing(file, monkeypatch, output):
+    def fail(*_):
+        raise ClusterUnavailable("broker 4 of B does not answer")
+
+    monkeypatch.setattr(heartbeats, "_ages", fail)
+    ended = run_command("heartbeats", file, "-o", output)
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.lines == [*LEFT, "  A->C: broker 4 of B does not answer"]
+
+
 @pytest.fixture
 def positions(monkeypatch):
     """Both directions between Isthmus and MirrorMaker 2, without clusters."""
@@ -134,6 +145,52 @@ def test_the_plans_of_the_other_flows_are_shown(file, command):
     assert (ended.code, ended.lines[-1]) == (1, f"A->D: {SILENT}")
     assert {each.split(":")[0] for each in ended.lines[:-2]} == {"A->B", "A->C"}
     assert ended.lines[-2] == "nothing was changed: run it again with --yes"
+
+
+@pytest.fixture
+def running(monkeypatch, positions):  # noqa: ARG001 - it replaces a part of that
+    """A->B runs, and so do those that are added."""
+    flows = {"A->B"}
+
+    def require_stopped(flow, _):
+        if flow.name in flows:
+            raise FlowTaken(f"{flow.name} is RUNNING: stop it first")
+        return {}
+
+    monkeypatch.setattr(handover, "stopped_anchors", require_stopped)
+    return flows
+
+
+@pytest.mark.parametrize("command", [("takeover", "--from-mm2"), ("handback", "--to-mm2")])
+def test_a_flow_that_runs_keeps_no_other_from_its_plan(file, running, command):
+    ended = run_command(*command, file)
+    assert (ended.code, ended.lines[-3]) == (1, "nothing was changed: run it again with --yes")
+    assert ended.lines[-2:] == [f"A->D: {SILENT}", "  A->B is RUNNING: stop it first"]
+    assert {each.split(":")[0] for each in ended.lines[:-3]} == {"A->C"}
+    running.add("A->C")
+    ended = run_command(*command, file)
+    left = ("B is RUNNING: stop it first", "C is RUNNING: stop it first")
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.lines == [f"error: A->D: {SILENT}", *(f"  A->{each}" for each in left)]
+
+
+@pytest.mark.parametrize("command", [("takeover", "--from-mm2"), ("handback", "--to-mm2")])
+def test_the_error_of_a_flow_that_is_alone_is_that_of_the_command(tmp_path, monkeypatch, command):
+    def wrong(*_):
+        raise ConfigError("A->B: MirrorMaker 2 cannot name topics so")
+
+    monkeypatch.setattr(handover, "reachable_flows", lambda config, _: (config.flows, {}))
+    monkeypatch.setattr(handover, "stopped_anchors", wrong)
+    ended = run_command(*command, written(tmp_path, TWO))
+    assert (ended.code, ended.err) == (2, "error: A->B: MirrorMaker 2 cannot name topics so\n")
+
+
+@pytest.mark.usefixtures("running")
+@pytest.mark.parametrize("command", [("takeover", "--from-mm2"), ("handback", "--to-mm2")])
+def test_with_yes_a_flow_that_runs_ends_the_command(file, monkeypatch, command):
+    monkeypatch.setattr(handover, "answering_flows", lambda config, _: config.flows)
+    ended = run_command(*command, file, "--all", "--yes")
+    assert (ended.code, ended.lines) == (1, ["error: A->B is RUNNING: stop it first"])
 
 
 @pytest.mark.usefixtures("positions")
