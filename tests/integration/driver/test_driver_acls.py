@@ -126,9 +126,7 @@ def guest(guarded_clusters, tmp_path, monkeypatch):
     made.close()
     for each in guarded_clusters:
         each.allow_only((), "driver")
-    source = AdminClient({"bootstrap.servers": made.source.bootstrap_servers})
-    for each in source.delete_topics(list(HEARTBEATS)).values():
-        each.result(20)
+    kafka_records.delete_topics(made.source.bootstrap_servers, *HEARTBEATS)
 
 
 def beat(bootstrap: str, topic: str, source: str, target: str) -> None:

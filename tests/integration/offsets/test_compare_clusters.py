@@ -17,6 +17,7 @@ from support.records.kafka_records import (
     delete_records,
     delete_topics,
     produce,
+    set_config,
     some_records,
 )
 from typer.testing import CliRunner
@@ -438,14 +439,8 @@ def test_a_compacted_topic_is_compared_by_key(flow, tmp_path):
     records = [(0, b"%d" % (n % 5), b"v%d" % n, None, n) for n in range(50)]
     produce(flow.here, flow.topic, records)
     produce(flow.to, flow.topic, records[-7:])  # as if the target's cleaner had been there
-    compact = {"cleanup.policy": "compact"}
-    for admin in (KafkaAdmin({"bootstrap.servers": each}) for each in (flow.here, flow.to)):
-        admin.alter_configs(flow.topic, compact)
-        wait_for(
-            lambda admin=admin: (
-                compact.items() <= admin.topic_configs([flow.topic])[flow.topic].items()
-            )
-        )
+    for each in (flow.here, flow.to):
+        set_config(each, flow.topic, "cleanup.policy", "compact")
     reported = flow.compare(tmp_path, status=0)
     assert (reported["same"], reported["compacted_on_the_target"]) == (7, 43)
     assert f"compacted on {flow.alias} and B: compared by key" in reported["texts"]
