@@ -180,7 +180,16 @@ class StateStage:
             log.write(bytes([bits ^ 0x55]))
 
     def _forget(self, *names: str) -> None:
-        """Delete what the target knows of the positions of topics, for good."""
+        """Delete what the target knows of the positions of topics, for good, and what units know.
+
+        A process that has copied remembers them, and Spark may give it a unit again.
+        """
+        units = self.units()
+        for each in units:
+            if each.ppid() in {
+                other.pid for other in units
+            }:  # not Spark's daemon, which forks them
+                each.kill()
         lost = {self.topics[each] for each in names}
         for topic in (anchors_topic(self.app.alias), offsets_topic(self.app.alias)):
             found = self.app.state(topic).values()
