@@ -27,12 +27,13 @@ from orchestration.backfill.backfill import Backfill
 from orchestration.backfill.file_backfill import FileBackfill
 from orchestration.backfill.file_plan import file_lines
 from orchestration.services.state_directory import StateDirectory
+from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.local.kafka_jars import cache
 from replication.config.backfill_file import Budget
 from replication.config.load import load_config
 from replication.errors import ReplicationError
 from replication.model import PartitionPlan
-from replication.state import Anchor, anchors_topic
+from replication.state import PRODUCERS_TOPIC, Anchor, anchors_topic
 from replication.state.backfill_names import BackfillNames
 from spark_jobs.export.record_reader import ExportedRecord, json_line
 from spark_jobs.history import file_backfill as job
@@ -54,9 +55,16 @@ LIVE, BEGUN = 500, 300  # records of a partition, and where the stream began
 def flow(source_cluster, target_cluster, topic_name):
     """A stream that began to copy a topic of two partitions at offset 300."""
     made = Flow(source_cluster, target_cluster, {topic_name(): 2})
+    _forget_copies(made.here)
     for cluster in (made.here, made.to):
         kafka_records.create_topic(cluster, topic(made), 2)
     return made
+
+
+def _forget_copies(bootstrap: str) -> None:
+    """Delete what other tests' flows into the source have left: its topics may hold copies then."""
+    if PRODUCERS_TOPIC in KafkaAdmin({"bootstrap.servers": bootstrap}).topic_names():
+        kafka_records.delete_topics(bootstrap, PRODUCERS_TOPIC)
 
 
 def topic(flow) -> str:
