@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 from orchestration.cli.main import app
 from replication.adapters.topics.state_store import StateStore
+from replication.errors import ClusterUnavailable
 from replication.state import FlowStatus, status_topic
 
 if TYPE_CHECKING:
@@ -58,8 +59,12 @@ class BothWays:
     def runs(self, source: str, target: str) -> bool:
         name = f"{source}->{target}"
         store = StateStore({"bootstrap.servers": self.clusters[target]}, 1)
-        found = store.read(status_topic(source)).get(FlowStatus(name).key())
-        store.close()
+        try:
+            found = store.read(status_topic(source)).get(FlowStatus(name).key())
+        except ClusterUnavailable:  # the topic was created a moment ago, and has no leader yet
+            return False
+        finally:
+            store.close()
         return isinstance(found, FlowStatus) and found.state == "RUNNING"
 
     def write(self, count: int) -> None:
