@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from orchestration.flows.intents import named_flows
-from replication.errors import ClusterUnavailable, EnvironmentProblem
+from replication.errors import ClusterUnavailable, EnvironmentProblem, ReplicationError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -80,6 +81,21 @@ def reachable_flows(
     if not reached:
         answers.require_all()
     return reached, unreached
+
+
+@contextmanager
+def left_on_failure(left: dict[str, str], *names: str) -> Iterator[None]:
+    """Add to ``left`` why the block failed for these flows: it keeps no other one from its turn."""
+    try:
+        yield
+    except ReplicationError as error:
+        left |= dict.fromkeys(names, str(error))
+
+
+def require_one(flows: Iterable[Flow], left: Mapping[str, str]) -> None:
+    """Raise EnvironmentProblem, as ``require_none_left`` does, if all of ``flows`` were left."""
+    if all(each.name in left for each in flows):
+        require_none_left(left)
 
 
 def require_none_left(left: Mapping[str, str]) -> None:

@@ -11,12 +11,16 @@ from orchestration.cli.screen.errors import end
 from orchestration.cli.screen.output import Format, Output, print_data
 from orchestration.cli.screen.text_table import Column, TextTable
 from orchestration.flows.kafka_clients import read_config
-from orchestration.flows.reachability import left_lines, reachable_flows, require_none_left
+from orchestration.flows.reachability import (
+    left_lines,
+    left_on_failure,
+    reachable_flows,
+    require_one,
+)
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.auth.client_config import to_librdkafka
 from replication.adapters.topics.internal_topic_client import InternalTopicClient
 from replication.clock import now_ms
-from replication.errors import ReplicationError
 from replication.mm2.heartbeats import Age, ages
 from replication.naming.policy import is_heartbeat, policy_for
 
@@ -45,12 +49,9 @@ def heartbeats(
     flows, left = reachable_flows(config, None, sources=False)
     found: list[Age] = []
     for flow in {each.target: each for each in flows}.values():
-        try:
+        with left_on_failure(left, *(e.name for e in flows if e.target == flow.target)):
             found += _ages(flow, config)
-        except ReplicationError as error:
-            left |= {each.name: str(error) for each in flows if each.target == flow.target}
-    if all(each.name in left for each in flows):
-        require_none_left(left)
+    require_one(flows, left)
     if not output.is_text:
         print_data([asdict(each) for each in found], output)
     elif found:

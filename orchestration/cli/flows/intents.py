@@ -9,10 +9,9 @@ from orchestration.cli.screen.errors import print_error
 from orchestration.cli.screen.given_file import print_line
 from orchestration.flows.intents import write_intent
 from orchestration.flows.kafka_clients import KafkaClusters
-from orchestration.flows.reachability import reachable_flows, require_none_left
+from orchestration.flows.reachability import left_on_failure, reachable_flows, require_none_left
 from orchestration.services.state_directory import state_directory
 from replication.adapters.followed_file import FollowedFile
-from replication.errors import ReplicationError
 from replication.model import Desired
 
 if TYPE_CHECKING:
@@ -56,10 +55,7 @@ def _write(
     chosen = chosen_flows(config, names, all_=all_)
     flows, left = reachable_flows(config, chosen, sources=False)
     for flow in flows:
-        try:
+        with left_on_failure(left, flow.name):
             write_intent(flow, desired, clusters)
-        except ReplicationError as error:
-            left[flow.name] = str(error)
-        else:
             print_line(f"{flow.name} {outcome}")
     require_none_left(left)

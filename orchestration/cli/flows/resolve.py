@@ -18,7 +18,12 @@ from orchestration.flows.intents import signature
 from orchestration.flows.kafka_clients import KafkaClusters, read_config
 from orchestration.flows.names import require_name
 from orchestration.flows.observation.flow_reader import look_at
-from orchestration.flows.reachability import left_lines, reachable_flows, require_none_left
+from orchestration.flows.reachability import (
+    left_lines,
+    left_on_failure,
+    reachable_flows,
+    require_none_left,
+)
 from replication.clock import now_ms
 from replication.errors import ConfigError, ReplicationError
 from replication.model import ABSENT, FlowState, PartitionState
@@ -221,10 +226,8 @@ def _name_changes(
     """Return each flow's changed names; add to ``left`` why those of a flow are not known."""
     found = {}
     for flow, look in looks:
-        try:
+        with left_on_failure(left, flow.name):
             found[flow.name] = _name_changes_of(config, flow, look, clusters)
-        except ReplicationError as error:
-            left[flow.name] = str(error)
     return found
 
 

@@ -13,7 +13,7 @@ from rich.progress import Progress
 from orchestration.cli.flows.flow_options import File  # noqa: TC001 - Typer reads the annotations
 from orchestration.cli.screen.console import console
 from orchestration.flows.kafka_clients import KafkaClusters, read_config
-from orchestration.flows.reachability import reachable_flows, require_none_left
+from orchestration.flows.reachability import left_on_failure, reachable_flows, require_none_left
 from orchestration.flows.status_view import StatusView
 from orchestration.report.event_log import open_history, stored_samples
 from orchestration.report.flow_history import FlowSeries
@@ -23,7 +23,7 @@ from orchestration.services.launcher import Launcher
 from orchestration.services.state_directory import state_directory
 from replication.clock import now_ms
 from replication.durations import parse_duration
-from replication.errors import EnvironmentProblem, ReplicationError
+from replication.errors import EnvironmentProblem
 from replication.state import Drill, status_topic
 
 if TYPE_CHECKING:
@@ -128,12 +128,11 @@ def _add_drills(
     histories: Mapping[str, FlowSeries], flows: Iterable[Flow], clusters: ClusterClients
 ) -> dict[str, str]:
     """Give each flow its drills; return of which they could not be read, and why."""
-    failed = {}
+    failed: dict[str, str] = {}
     for flow in flows:
-        try:
+        histories[flow.name].drills = None
+        with left_on_failure(failed, flow.name):
             histories[flow.name].drills = _drills(flow, clusters)
-        except ReplicationError as error:
-            histories[flow.name].drills, failed[flow.name] = None, str(error)
     return failed
 
 

@@ -17,8 +17,13 @@ from orchestration.cli.screen.text_table import Column, TextTable
 from orchestration.flows.group_rows import differences
 from orchestration.flows.intents import named_flows
 from orchestration.flows.kafka_clients import read_config
-from orchestration.flows.reachability import left_lines, reachable_flows, require_none_left
-from replication.errors import ClusterRejected, ClusterUnavailable, ReplicationError
+from orchestration.flows.reachability import (
+    left_lines,
+    left_on_failure,
+    reachable_flows,
+    require_one,
+)
+from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.offsets.groups.consumer_groups import explain_group
 from replication.planning.explain import counted
 
@@ -60,12 +65,9 @@ def diff(
     flows, left = reachable_flows(config, flow)
     found: list[GroupOffsetDifference] = []
     for each in flows:
-        try:
+        with left_on_failure(left, each.name):
             found += _differences(each, config)
-        except ReplicationError as error:
-            left[each.name] = str(error)
-    if all(each.name in left for each in flows):
-        require_none_left(left)
+    require_one(flows, left)
     if not output.is_text:
         print_data([asdict(each) for each in found], output)
     else:

@@ -30,10 +30,15 @@ from orchestration.flows.group_rows import as_csv, desired_by, rows_of
 from orchestration.flows.intents import find_flow
 from orchestration.flows.kafka_clients import read_config
 from orchestration.flows.names import require_name
-from orchestration.flows.reachability import answering_flows, reachable_flows, require_none_left
+from orchestration.flows.reachability import (
+    answering_flows,
+    left_on_failure,
+    reachable_flows,
+    require_none_left,
+)
 from orchestration.flows.target_offsets import existing, left_of
 from replication.config.file.input_file import read_input
-from replication.errors import ClusterRejected, ConfigError, ReplicationError
+from replication.errors import ClusterRejected, ConfigError
 from replication.model import TopicPartition
 from replication.offsets.groups.consumer_groups import CommitGroup, Committed, left_alone
 from replication.planning.explain import counted
@@ -66,11 +71,8 @@ def sync(file: File, flow: Chosen = None, *, all_: All = False) -> None:
     config = read_config(file)
     flows, left = reachable_flows(config, chosen_flows(config, flow, all_=all_))
     for each in flows:
-        try:
-            with opened_sync(each, config) as (work, _):
-                print_line(f"{each.name}: {work.sync(strict=True)}")
-        except ReplicationError as error:
-            left[each.name] = str(error)
+        with left_on_failure(left, each.name), opened_sync(each, config) as (work, _):
+            print_line(f"{each.name}: {work.sync(strict=True)}")
     require_none_left(left)
 
 

@@ -15,7 +15,7 @@ from orchestration.flows.reachability import (
     answering_flows,
     left_lines,
     reachable_flows,
-    require_none_left,
+    require_one,
 )
 from orchestration.handover.handover import (
     UNPROVEN_HELP,
@@ -164,8 +164,7 @@ def _plans(
             left[each.name] = str(error)
         else:
             yield each, found
-    if all(each.name in left for each in flows):
-        require_none_left(left)
+    require_one(flows, left)
 
 
 def _print(found: TakeoverFinding) -> None:
