@@ -187,7 +187,7 @@ def _nothing_of(flow: Flow, chosen: CompareOptions) -> NotFound:
     limit = "" if chosen.topics.pattern == _ALL else f" and --topics {chosen.topics.pattern}"
     why = (
         f"{flow.source} has no topic that matches the flow's patterns{limit}; list the selected "
-        f"topics with: isthmus plan FILE"
+        "topics with: isthmus plan FILE"
     )
     return NotFound(flow.name, why, flow.name in chosen.flows)
 
