@@ -6,7 +6,6 @@ Offsets in append mode are found by counting records, which compaction removes.
 from __future__ import annotations
 
 import time
-from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -52,9 +51,14 @@ class DeliveryModes:
         planned = set(pairs)
         is_chosen = self.delivery != "auto"
         if planned - self._known.keys() or time.monotonic() >= self._read_at:
-            # For a remark alone nothing fails.
-            with suppress(ReplicationError) if is_chosen else nullcontext():
+            try:
                 self._read(planned, source, target)
+            except ReplicationError:
+                if not is_chosen:
+                    raise
+                # Only a remark depends on it: nothing fails, and the next plan does not wait again.
+                self._known |= dict.fromkeys(planned, self.delivery)
+                self._read_at = time.monotonic() + _READ_EVERY_S
         if is_chosen:
             return dict.fromkeys(planned, self.delivery)
         if self.missing_guarantees():

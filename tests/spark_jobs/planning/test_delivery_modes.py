@@ -105,6 +105,24 @@ def test_configs_that_cannot_be_read_are_no_matter_where_the_operator_has_chosen
         DeliveryModes().of(pairs, Configs(), Silent())
 
 
+def test_configs_that_cannot_be_read_for_a_remark_are_not_asked_for_by_each_plan(monkeypatch):
+    now, asked = [100.0], []
+
+    class Silent(Configs):
+        def topic_settings(self, topics):
+            asked.append(topics)
+            raise ClusterUnavailable("reading topic configs: no response in time")
+
+    monkeypatch.setattr(delivery_modes.time, "monotonic", lambda: now[0])
+    modes = DeliveryModes("append")
+    for _ in range(3):
+        modes.of([("a", "A.a")], Silent(), Silent())
+    assert len(asked) == 1
+    now[0] += 31
+    modes.of([("a", "A.a")], Silent(), Silent())
+    assert len(asked) == 2
+
+
 def test_configs_that_are_hidden_are_no_matter_where_the_operator_has_chosen():
     modes = DeliveryModes("append")
     modes.of([("a", "A.a")], Configs("a"), Configs())
