@@ -5,10 +5,16 @@ They are in a run with ``--transforms``. What a transform keeps stays in its par
 
 from __future__ import annotations
 
+import io
+import json
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import fastavro
 
 from chaos.topics.chaos_topics import ChaosTopic, Writing
+from chaos.topics.registry import schema
 
 if TYPE_CHECKING:
     from replication.adapters.topics.record_reader import ConsumedRecord
@@ -18,18 +24,24 @@ _FEW = {"batch.records": "300"}  # offsets of a partition
 _AVRO_HEAD = 5  # a byte 0 and the id of the schema
 
 
-def avro(schema: int, number: int) -> bytes:
+def avro(schema_id: int, number: int) -> bytes:
     """Return a record with the field ``number`` as Confluent's serializer writes it."""
-    rest, written = number << 1, bytearray()  # zigzag, of what is not negative
-    while rest > 0x7F:
-        written.append(rest & 0x7F | 0x80)
-        rest >>= 7
-    return b"\0" + schema.to_bytes(4, "big") + bytes(written) + bytes([rest])
+    written = io.BytesIO()
+    fastavro.schemaless_writer(written, _parsed(schema_id), {"number": number})
+    return b"\0" + schema_id.to_bytes(4, "big") + written.getvalue()
 
 
 def avro_number(value: bytes) -> int:
     """Return the number of such a record."""
-    return sum((each & 0x7F) << 7 * at for at, each in enumerate(value[_AVRO_HEAD:])) >> 1
+    schema_id = int.from_bytes(value[1:_AVRO_HEAD], "big")
+    encoded = io.BytesIO(value[_AVRO_HEAD:])
+    found: Any = fastavro.schemaless_reader(encoded, _parsed(schema_id), None)
+    return int(found["number"])
+
+
+@cache
+def _parsed(schema_id: int) -> Any:
+    return fastavro.parse_schema(json.loads(schema(str(schema_id))))
 
 
 def by_value(record: ConsumedRecord) -> ConsumedRecord | None:
